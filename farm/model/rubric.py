@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, field_validator
 
 from farm.model.base import Model
 from farm.model.scalars import LifecycleType, Slug
@@ -53,7 +53,9 @@ class Rubric(Model):
     """`axes.yml` (and the ancestor's `axes.json`)."""
 
     tiers: tuple[float, ...] = (0.0, 0.5, 1.0)
-    passThreshold: Annotated[float, Field(gt=0, le=1)] = 0.8
+    pass_threshold: Annotated[
+        float, Field(gt=0, le=1, validation_alias=AliasChoices("pass_threshold", "passThreshold"))
+    ] = 0.8
     types: dict[LifecycleType, TypeSpec]
 
     @field_validator("tiers")

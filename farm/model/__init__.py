@@ -1,0 +1,1 @@
+"""Every record of evalfarm as a pydantic model. No I/O."""

@@ -1,0 +1,1 @@
+"""The object store: the truth of every run. One interface, two backends."""
