@@ -1,0 +1,1 @@
+"""The data plane: what runs on a worker host."""
