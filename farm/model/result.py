@@ -61,8 +61,8 @@ class Result(Record):
     """Why soft axes are `na`; empty when the judge answered or was not asked."""
     tampered: tuple[str, ...]
     backend: str
-    delta_digest: Digest | None
-    diff_digest: Digest | None
+    delta: Digest | None
+    diff: Digest | None
     steps: dict[str, str]
     """Store keys of the step records this result was computed from."""
     worker: str

@@ -45,9 +45,8 @@ class ProduceRecord(Record):
     outcome: Outcome
     reason: str
     exit_code: int | None
-    delta: Artifact
-    delta_digest: Digest
-    """Address of the change itself (paths, modes, contents), whatever the archive's bytes."""
+    delta: Digest
+    """The blob that holds the whole change, any kind of file. Equal changes have equal digests."""
     diff: Artifact
     transcript: Artifact
     added_lines: int

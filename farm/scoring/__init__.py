@@ -1,0 +1,1 @@
+"""From checks and a judge's answer to a trial's score. No I/O."""

@@ -1,0 +1,1 @@
+"""Statistics. Pure, without I/O."""
