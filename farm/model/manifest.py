@@ -57,6 +57,7 @@ class FrozenJudge(Model):
     """The judge with its model resolved."""
 
     spec: JudgeSpec
+    argv: tuple[str, ...]
     files: Digest | None
     model: str | None
     model_source: str

@@ -1,0 +1,1 @@
+"""What people write: YAML files, scenario directories, sweeps. Read whole, every problem at once."""

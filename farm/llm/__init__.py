@@ -1,0 +1,1 @@
+"""Models: their families, and the clients that reach them."""

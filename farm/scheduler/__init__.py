@@ -1,0 +1,1 @@
+"""Which job runs when: manifests, the pure tick, the ledger of leases."""
