@@ -6,6 +6,7 @@ the diff is made in a bare repository of our own from the bytes that the walk re
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -14,6 +15,7 @@ import stat
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -201,16 +203,32 @@ def pack_change(root: Path, after: Snapshot, change: Change, limits: Limits) -> 
     return buffer.getvalue()
 
 
-def apply_change(archive_bytes: bytes, root: Path) -> None:
-    """Apply a packed change to a pristine tree that nothing untrusted has run in."""
+def apply_change(archive_bytes: bytes, root: Path, protected: Callable[[str], bool]) -> list[str]:
+    """Apply a packed change to a pristine tree that nothing untrusted has run in.
+
+    Protected paths keep their pristine state; those the change would have touched are returned.
+    """
+    kept: list[str] = []
     with tarfile.open(fileobj=io.BytesIO(archive_bytes), mode="r:") as archive:
         members = archive.getmembers()
         listing = archive.extractfile(members[0])
         assert listing is not None  # noqa: S101 - pack_change always writes it first
-        for name in filter(None, listing.read().split(b"\0")):
-            _remove(root / os.fsdecode(name))
+        for name in map(os.fsdecode, filter(None, listing.read().split(b"\0"))):
+            if protected(name):
+                kept.append(name)
+            elif (root / name).is_dir() and not (root / name).is_symlink():
+                with contextlib.suppress(OSError):  # not empty: something protected lies in it
+                    (root / name).rmdir()
+            else:
+                _remove(root / name)
         for member in members[1:]:
-            path = root / member.name.removeprefix(_CHANGED)
+            name = member.name.removeprefix(_CHANGED)
+            path = root / name
+            if protected(name):
+                if not member.isdir():
+                    kept.append(name)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
             if path.is_symlink() or (path.exists() and path.is_dir() != member.isdir()):
                 _remove(path)
             if member.isdir():
@@ -223,6 +241,7 @@ def apply_change(archive_bytes: bytes, root: Path) -> None:
                 assert content is not None  # noqa: S101 - it is a regular member
                 path.write_bytes(content.read())
                 path.chmod(member.mode)
+    return sorted(kept)
 
 
 def _remove(path: Path) -> None:
