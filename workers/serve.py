@@ -27,7 +27,7 @@ _TICK = 0.5
 def celery_command(slots: int, queues: list[str]) -> list[str]:
     """The command line of the Celery worker process."""
     return [
-        *(sys.executable, "-m", "celery", "-A", "workers.celery_main", "worker"),
+        *(sys.executable, "-m", "celery", "--quiet", "-A", "workers.celery_main", "worker"),
         *("--pool", "prefork", "--concurrency", str(slots), "--loglevel", "WARNING"),
         *("--queues", ",".join(map(queue_name, queues)), "--hostname", f"{os.getpid()}@%h"),
         # Chatter between workers: of no use here, and a known source of orphaned keys.
@@ -41,6 +41,8 @@ def serve(store_url: str, broker: str, slots: int, queues: list[str], stop: thre
     A Celery worker that died is started again; its jobs come back when their leases run out.
     """
     env = {**os.environ, "FARM_STORE": store_url, "FARM_BROKER": broker, "REMAP_SIGTERM": "SIGQUIT"}
+    # A worker inside its own container, or on a test machine, is root; jobs never are.
+    env["PYTHONWARNINGS"] = "ignore:You're running the worker with superuser"
     context = Context(open_store(store_url), RedisLedger(broker))
     app = make_app(broker)
     register_tasks(app, lambda: context)

@@ -1,0 +1,1 @@
+"""How verdicts and results are shown."""
