@@ -1,10 +1,10 @@
 """Errors that are meant for people, each with the exit code of the command it ends.
 
-    FarmError                     1..4, never shown with a stack trace
-    ├── InputError            2   invalid sweep, scenario, option: nothing was started
-    ├── NotFound              5   nothing matched the selection
-    ├── Unreachable           4   broker, store or engine cannot be reached
-    └── RecordError           4   a stored record cannot be read (damaged, or another schema version)
+FarmError                     1..4, never shown with a stack trace
+├── InputError            2   invalid sweep, scenario, option: nothing was started
+├── NotFound              5   nothing matched the selection
+├── Unreachable           4   broker, store or engine cannot be reached
+└── RecordError           4   a stored record cannot be read (damaged, or another schema version)
 """
 
 from __future__ import annotations

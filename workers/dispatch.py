@@ -39,6 +39,7 @@ class Dispatcher:
 
         Raises:
             Unreachable: the store does not answer; nothing was decided.
+
         """
         ledger, now = self.context.ledger, time.time()
         if not ledger.lock("dispatch", self.owner, now, _LOCK_TTL):

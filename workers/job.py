@@ -107,7 +107,9 @@ def _attempt(context: Context, job: Job, cell: Cell) -> Result | None:
     try:
         produced = steps.get(ProduceRecord, "produce.json", lambda: produce.produce(context, job))
         scored = steps.get(OracleRecord, "oracle.json", lambda: oracle.score(context, job, produced))
-        judged = steps.get_optional(JudgeRecord, "judge.json", lambda: judge.judge(context, job, produced, scored))
+        judged = steps.get_optional(
+            JudgeRecord, "judge.json", lambda: judge.judge(context, job, produced, scored)
+        )
     except Stopped:
         raise
     except StepFailed as error:
@@ -199,7 +201,9 @@ def _result(
         backend=produced.backend if produced else backend_name(manifest),
         delta=produced.delta if produced else None,
         diff=produced.diff.digest if produced else None,
-        steps={name.removesuffix(".json"): key for name, key in steps.found.items() if name.endswith(".json")},
+        steps={
+            name.removesuffix(".json"): key for name, key in steps.found.items() if name.endswith(".json")
+        },
         worker=steps.context.worker,
         committed_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         seconds=seconds,

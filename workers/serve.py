@@ -53,7 +53,12 @@ def serve(store_url: str, broker: str, slots: int, queues: list[str], stop: thre
             if worker is None or worker.poll() is not None:
                 if worker is not None:
                     log.warning("celery worker ended, starting another", code=worker.returncode)
-                worker = subprocess.Popen(celery_command(slots, queues), env=env, stdin=subprocess.DEVNULL)
+                worker = subprocess.Popen(
+                    celery_command(slots, queues),
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=sys.stderr.fileno(),
+                )
             try:
                 context.ledger.register(context.worker, slots, time.time(), _ALIVE)
                 dispatcher.step()

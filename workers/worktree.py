@@ -90,6 +90,7 @@ def snapshot(root: Path, limits: Limits) -> Snapshot:
 
     Raises:
         TooBig: more entries or bytes than the limits.
+
     """
     entries: dict[str, Entry] = {}
     skipped: list[str] = []
@@ -278,7 +279,15 @@ def diff_of(before: Path, after: Path, old: Snapshot, new: Snapshot, change: Cha
         _write_commit(stream, "new", after, new, paths, limits)
         stream.write(b"done\n")
         _git(f"--git-dir={repository}", "fast-import", "--quiet", "--done", "--force", data=stream.getvalue())
-        common = (f"--git-dir={repository}", "diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color")
+        common = (
+            f"--git-dir={repository}",
+            "diff-tree",
+            "-r",
+            "-M",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+        )
         patch = _git(*common, "-p", "--binary", "--full-index", "refs/heads/old", "refs/heads/new")
         numbers = _git(*common, "--numstat", "-z", "refs/heads/old", "refs/heads/new")
     added = removed = 0
@@ -292,7 +301,9 @@ def diff_of(before: Path, after: Path, old: Snapshot, new: Snapshot, change: Cha
 def _write_commit(
     stream: io.BytesIO, branch: str, root: Path, tree: Snapshot, paths: list[str], limits: Limits
 ) -> None:
-    stream.write(f"commit refs/heads/{branch}\ncommitter evalfarm <e@evalfarm.invalid> 0 +0000\ndata 0\n".encode())
+    stream.write(
+        f"commit refs/heads/{branch}\ncommitter evalfarm <e@evalfarm.invalid> 0 +0000\ndata 0\n".encode()
+    )
     for path in paths:
         entry = tree.entries.get(path)
         if entry is None or entry.mode == _DIRECTORY:
@@ -308,7 +319,8 @@ def _write_commit(
 def _quoted(path: str) -> bytes:
     plain = range(0x20, 0x7F)
     body = b"".join(
-        bytes([byte]) if byte in plain and byte not in b'"\\' else b"\\%03o" % byte for byte in os.fsencode(path)
+        bytes([byte]) if byte in plain and byte not in b'"\\' else b"\\%03o" % byte
+        for byte in os.fsencode(path)
     )
     return b'"' + body + b'"'
 
@@ -334,7 +346,9 @@ def _git(*arguments: str, data: bytes | None = None) -> bytes:
             [*_GIT, *arguments], env=_GIT_ENV, input=data, capture_output=True, check=True, timeout=600
         ).stdout
     except FileNotFoundError:
-        raise FarmError("git is not installed; the worker needs it to seed worktrees and make diffs") from None
+        raise FarmError(
+            "git is not installed; the worker needs it to seed worktrees and make diffs"
+        ) from None
     except subprocess.CalledProcessError as error:
         raise FarmError(f"git {arguments[0]}: {error.stderr.decode(errors='replace').strip()}") from None
 
@@ -347,7 +361,7 @@ def printable(path: str) -> str:
 
 def give(tree: Path, uid: int) -> None:
     """Hand a tree over to a user, if this process may."""
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or uid == os.geteuid():
         return
     for folder, directories, files in os.walk(tree):
         for name in (*directories, *files):

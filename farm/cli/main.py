@@ -30,7 +30,9 @@ SandboxName = Annotated[Optional[str], typer.Option("--sandbox", help="process o
 Scenarios = Annotated[Optional[list[str]], typer.Option("--scenario", help="Only this one; may repeat.")]  # noqa: UP045
 ProducerModel = Annotated[Optional[str], typer.Option("--producer-model")]  # noqa: UP045
 JudgeModel = Annotated[Optional[str], typer.Option("--judge-model")]  # noqa: UP045
-SameFamily = Annotated[bool, typer.Option("--allow-same-family", help="Judge and producer may be of one family.")]
+SameFamily = Annotated[
+    bool, typer.Option("--allow-same-family", help="Judge and producer may be of one family.")
+]
 Bundled = Annotated[bool, typer.Option("--include-bundled", help="Let globs match bundled scenarios.")]
 Slots = Annotated[int, typer.Option("--slots", "-j", min=1, help="Jobs at a time.")]
 RunId = Annotated[str, typer.Argument(help="Run id; `latest` for the newest.")]
@@ -263,19 +265,11 @@ app.add_typer(image_app, name="image")
 @image_app.command("build")
 def image_build() -> None:
     """Build the base image (Python, git, a shell) from this host, without any registry."""
-    from workers.sandbox.docker import docker_client
-    from workers.sandbox.images import build_base_image
+    from workers.sandbox.docker import DockerSandbox
+    from workers.sandbox.images import BASE_IMAGE
 
-    console.out(build_base_image(docker_client()))
-
-
-@image_app.command("list")
-def image_list() -> None:
-    """List the farm's images on the engine."""
-    from workers.sandbox.docker import docker_client
-
-    for image in docker_client().images.list(name="evalfarm/base"):
-        console.out(f"{', '.join(image.tags)}  {image.short_id}")
+    DockerSandbox().prefetch(BASE_IMAGE)
+    console.out(BASE_IMAGE)
 
 
 def main() -> None:

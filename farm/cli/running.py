@@ -45,14 +45,17 @@ def load(
 
 def _check_images(loaded: LoadedSweep) -> None:
     """Every image must be on the engine before anything is started."""
+    from workers.sandbox.images import BASE_IMAGE
     from workers.sandbox.open import open_sandbox
 
     sandbox = open_sandbox(loaded.spec.sandbox)
+    sandbox.info()
     problems = []
     for scenario in loaded.scenarios:
-        missing = sandbox.missing_image(scenario.spec.image or loaded.spec.image)
-        if missing:
-            problems.append(Problem(str(scenario.path), missing))
+        image = scenario.spec.image or loaded.spec.image or BASE_IMAGE
+        if not sandbox.has_image(image):
+            how = "farm image build" if image == BASE_IMAGE else f"docker pull {image}"
+            problems.append(Problem(str(scenario.path), f"image {image!r} is not on the engine; try: {how}"))
     if problems:
         raise InputError(problems)
 
@@ -124,7 +127,8 @@ def show_plan(loaded: LoadedSweep, as_json: bool) -> None:
         "jobs": jobs,
         "scenarios": [s.spec.id for s in loaded.scenarios],
         "variants": [
-            {"name": v.name, "producer": v.producer.type, **loaded.producers[v.name]._asdict()} for v in spec.variants
+            {"name": v.name, "producer": v.producer.type, **loaded.producers[v.name]._asdict()}
+            for v in spec.variants
         ],
         "baseline": spec.baseline,
         "trials": spec.trials,
@@ -137,16 +141,24 @@ def show_plan(loaded: LoadedSweep, as_json: bool) -> None:
     if as_json:
         console.out_json("plan", data)
         return
-    console.out(f"{spec.name}: {len(loaded.scenarios)} scenarios x {len(spec.variants)} variants x {spec.trials} trials = {jobs} jobs")
+    console.out(
+        f"{spec.name}: {len(loaded.scenarios)} scenarios x {len(spec.variants)} variants x {spec.trials} trials = {jobs} jobs"
+    )
     for scenario in loaded.scenarios:
-        console.out(f"  {scenario.spec.id:<28} {scenario.spec.type:<7} {len(scenario.oracle.checks)} checks, judge: "
-                    f"{', '.join(scenario.spec.judge_axes) or 'not asked'}")
+        console.out(
+            f"  {scenario.spec.id:<28} {scenario.spec.type:<7} {len(scenario.oracle.checks)} checks, judge: "
+            f"{', '.join(scenario.spec.judge_axes) or 'not asked'}"
+        )
     for variant in spec.variants:
         model = loaded.producers[variant.name]
         base = " (baseline)" if variant.name == spec.baseline else ""
-        console.out(f"  variant {variant.name}{base}: {variant.producer.type}, model {model.model or '-'} from {model.source}")
+        console.out(
+            f"  variant {variant.name}{base}: {variant.producer.type}, model {model.model or '-'} from {model.source}"
+        )
     if spec.judge is not None:
-        console.out(f"  judge: {spec.judge.type}, model {loaded.judge.model or '-'} from {loaded.judge.source}")
+        console.out(
+            f"  judge: {spec.judge.type}, model {loaded.judge.model or '-'} from {loaded.judge.source}"
+        )
     console.out(f"  sandbox: {spec.sandbox}; cost: {data['cost_class']}")
     needed = pairs_needed(spec.statistics.alpha)
     reach = "reachable" if data["verdict_reachable"] else f"NOT reachable: {needed} or more trials are needed"

@@ -33,7 +33,9 @@ def init(directory: Path) -> None:
         if path.exists():
             raise InputError(f"{path} exists already; init writes into a directory without it")
     (directory / "scenarios").mkdir(parents=True, exist_ok=True)
-    shutil.copytree(bundled_root() / "fix-failing-test", scenario, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        bundled_root() / "fix-failing-test", scenario, ignore=shutil.ignore_patterns("__pycache__")
+    )
     spec = (scenario / "scenario.yml").read_text()
     spec = spec.replace("id: fix-failing-test", "id: first-fix").replace("bundled: true\n", "")
     (scenario / "scenario.yml").write_text(spec.replace("../schemas/", "../../.farm/schemas/"))
@@ -51,7 +53,9 @@ def init(directory: Path) -> None:
 def demo(store: str, slots: int) -> int:
     """Run the demo sweep. Its table holds a HURTS on purpose, so the gate is not the exit code."""
     path = bundled_root() / "demo" / "sweep.yml"
-    console.note("demo: a scripted agent with and without an AGENTS.md, on three scenarios, 8 paired trials each")
+    console.note(
+        "demo: a scripted agent with and without an AGENTS.md, on three scenarios, 8 paired trials each"
+    )
     loaded = running.load(path, None, None, None, None, None, False, False)
     code = running.run_here(loaded, store, slots, "auto", False)
     return Exit.OK if code in (Exit.OK, Exit.GATE_FAILED) else code
@@ -92,21 +96,21 @@ def _git() -> str:
 def _process() -> str:
     from workers.sandbox.process import process_sandbox
 
-    sandbox = process_sandbox()
-    if not sandbox.isolates:
+    info = process_sandbox().info()
+    if not info.isolates:
         raise FarmError("no isolation: install bubblewrap")
-    return f"{sandbox.name} isolates file system, processes and network"
+    return f"{info.name}: {info.detail}; enforces {', '.join(sorted(info.enforces))}"
 
 
 def _docker() -> str:
     from workers.sandbox.docker import DockerSandbox
+    from workers.sandbox.images import BASE_IMAGE
 
     sandbox = DockerSandbox()
-    version = str(sandbox.client.version()["Version"])
-    missing = sandbox.missing_image(None)
-    if missing:
-        raise FarmError(f"engine {version} answers, but {missing}")
-    return f"engine {version} with the base image"
+    info = sandbox.info()
+    if not sandbox.has_image(BASE_IMAGE):
+        raise FarmError(f"{info.detail} answers, but has no base image; run: farm image build")
+    return f"{info.detail}; enforces {', '.join(sorted(info.enforces))}"
 
 
 def _store(url: str) -> str:

@@ -64,6 +64,7 @@ def load_sweep(path: Path, overrides: Overrides, env: Mapping[str, str] = os.env
     Raises:
         InputError: with every problem found.
         NotFound: the sweep is fine, but no scenario matches the selection.
+
     """
     file = YamlFile(path)
     spec = file.model(SweepSpec)
@@ -139,7 +140,9 @@ def _scenarios(
         if not directories and not is_glob:
             known = ", ".join(bundled)
             problems.append(
-                file.problem(f"no scenario directory {pattern!r}; bundled ids are {known}", "scenarios", position)
+                file.problem(
+                    f"no scenario directory {pattern!r}; bundled ids are {known}", "scenarios", position
+                )
             )
         for directory in directories:
             paths[directory] = paths.get(directory, False) or not is_glob
@@ -177,7 +180,11 @@ def _variant(
             for s in scenarios
             if s.optional_tree("solution") is None
         ]
-    elif isinstance(producer, CommandProducer) and any("{model}" in a for a in producer.argv) and not model.model:
+    elif (
+        isinstance(producer, CommandProducer)
+        and any("{model}" in a for a in producer.argv)
+        and not model.model
+    ):
         problems.append(
             file.problem(
                 "the command uses {model}, but no model is set; use --producer-model, FARM_PRODUCER_MODEL or `model:`",
@@ -198,7 +205,9 @@ def _judge(spec: SweepSpec, judge: Resolved, producers: dict[str, Resolved], fil
             return [file.problem(f"no file {spec.judge.file!r}", "judge", "file")]
         return []
     if judge.model is None:
-        return [file.problem("no judge model; use --judge-model, FARM_JUDGE_MODEL or `model:`", "judge", "model")]
+        return [
+            file.problem("no judge model; use --judge-model, FARM_JUDGE_MODEL or `model:`", "judge", "model")
+        ]
     if spec.allow_same_family:
         return []
     problems = []

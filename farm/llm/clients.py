@@ -44,6 +44,7 @@ def open_client(spec: ModelJudge, model: str, env: Mapping[str, str], deadline: 
 
     Raises:
         InputError: the key or the SDK is missing.
+
     """
     variable = spec.api_key_env or f"{spec.type.upper()}_API_KEY"
     key = env.get(variable, "")
@@ -101,7 +102,9 @@ class AnthropicClient:
         import anthropic
 
         self.spec, self.model, self.deadline, self.key = spec, model, deadline, key
-        self.client = anthropic.Anthropic(api_key=key, base_url=spec.base_url, max_retries=0, timeout=deadline)
+        self.client = anthropic.Anthropic(
+            api_key=key, base_url=spec.base_url, max_retries=0, timeout=deadline
+        )
 
     def ask(self, system: str, turns: list[Turn], schema: dict[str, Any]) -> Reply:
         """Ask once."""
@@ -113,7 +116,9 @@ class AnthropicClient:
                 system=system,
                 messages=[{"role": turn.role, "content": turn.text} for turn in turns],
                 max_tokens=self.spec.max_tokens,
-                tools=[{"name": "submit_scores", "description": "Submit the scores.", "input_schema": schema}],
+                tools=[
+                    {"name": "submit_scores", "description": "Submit the scores.", "input_schema": schema}
+                ],
                 tool_choice={"type": "tool", "name": "submit_scores"},
                 **more,
             ),

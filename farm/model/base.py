@@ -38,6 +38,7 @@ class Record(Model):
 
         Raises:
             RecordError: not JSON, another kind, another schema version, or fields that do not fit.
+
         """
         try:
             raw = json.loads(data)
@@ -61,4 +62,6 @@ class Record(Model):
 
 def canonical_json(value: Any) -> bytes:
     """JSON bytes that depend on the value only (sorted keys, UTF-8, no spaces)."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()

@@ -156,7 +156,9 @@ class RedisLedger:
         cursor = facts.get("cursor", 0)
         bits = self.redis.getrange(bitmap, cursor // 8, (cursor + LOOKAHEAD) // 8)
         first = cursor // 8 * 8
-        ahead = {first + i * 8 + j for i, byte in enumerate(bits) if byte for j in range(8) if byte & (0x80 >> j)}
+        ahead = {
+            first + i * 8 + j for i, byte in enumerate(bits) if byte for j in range(8) if byte & (0x80 >> j)
+        }
         return Progress(
             facts.get("jobs", 0),
             cursor,

@@ -122,7 +122,9 @@ def _variant(variant: VariantSpec, sweep: LoadedSweep, blobs: Blobs) -> FrozenVa
     )
 
 
-def _script(script: ScriptProducer | ScriptJudge, sweep: LoadedSweep, blobs: Blobs) -> tuple[tuple[str, ...], str | None]:
+def _script(
+    script: ScriptProducer | ScriptJudge, sweep: LoadedSweep, blobs: Blobs
+) -> tuple[tuple[str, ...], str | None]:
     if script.run is not None:
         return ("sh", "-c", script.run), None
     assert script.file is not None  # noqa: S101 - the model demands one of the two

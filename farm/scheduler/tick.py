@@ -67,7 +67,9 @@ def order_at(position: int, variants: int, seed: int) -> int:
     return block * variants + arms[place]
 
 
-def tick(views: Sequence[RunView], slots: int, queued: int, now: float, policy: Policy | None = None) -> Decision:
+def tick(
+    views: Sequence[RunView], slots: int, queued: int, now: float, policy: Policy | None = None
+) -> Decision:
     """Decide what to send.
 
     Args:
@@ -76,6 +78,7 @@ def tick(views: Sequence[RunView], slots: int, queued: int, now: float, policy: 
         queued: messages the broker holds.
         now: seconds, on the clock of `RunView.sent`.
         policy: windows and patience.
+
     """
     policy = policy or Policy()
     window = max(policy.window_min, min(policy.window_max, policy.window_per_slot * slots))
@@ -109,9 +112,7 @@ def tick(views: Sequence[RunView], slots: int, queued: int, now: float, policy: 
         room -= len(block)
 
     finished = tuple(
-        view.run_id
-        for view in views
-        if view.done >= view.jobs or (view.cancelled and not view.leased)
+        view.run_id for view in views if view.done >= view.jobs or (view.cancelled and not view.leased)
     )
     return Decision(tuple(send), cursors, finished)
 

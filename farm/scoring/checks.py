@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from farm.model.oracle import BaseCheck, CmdCheck, DiffFilesCheck, DiffStatsCheck, FileContainsCheck, FileMissingCheck
+from farm.model.oracle import (
+    BaseCheck,
+    CmdCheck,
+    DiffFilesCheck,
+    DiffStatsCheck,
+    FileContainsCheck,
+    FileMissingCheck,
+)
 from farm.model.steps import AxisScore, CheckScore
 from farm.scoring.globs import matches
 

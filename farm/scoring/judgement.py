@@ -18,6 +18,7 @@ def parse_answer(text: str) -> object:
 
     Raises:
         ValueError: there is none.
+
     """
     fenced = re.search(r"```(?:json)?\s*(\{.*\})\s*```", text, re.DOTALL)
     body = fenced[1] if fenced else text[text.find("{") : text.rfind("}") + 1]

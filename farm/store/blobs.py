@@ -31,6 +31,7 @@ class Blobs:
 
         Raises:
             RecordError: the stored bytes do not have this digest.
+
         """
         return verify_blob(digest, self.store.get(blob_key(digest)))
 

@@ -1,12 +1,12 @@
 """Every key of the store. Nobody else joins strings into keys.
 
-    runs/<run>/manifest.json
-    runs/<run>/jobs/<scenario>/<variant>/<trial>/<attempt>/<file>
-    runs/<run>/results/<scenario>/<variant>/<trial>.json           conditional put: exactly once
-    runs/<run>/verdict.json                                        derived
-    runs/<run>/control/<request>                                   requests, idempotent
-    active/<run>                                                   runs that still have work
-    blobs/sha256/<2>/<digest>
+runs/<run>/manifest.json
+runs/<run>/jobs/<scenario>/<variant>/<trial>/<attempt>/<file>
+runs/<run>/results/<scenario>/<variant>/<trial>.json           conditional put: exactly once
+runs/<run>/verdict.json                                        derived
+runs/<run>/control/<request>                                   requests, idempotent
+active/<run>                                                   runs that still have work
+blobs/sha256/<2>/<digest>
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ def open_store(url: str, env: Mapping[str, str] = os.environ) -> Store:
 
     Raises:
         InputError: the URL is of no known form.
+
     """
     if url.startswith("s3://"):
         bucket, _, prefix = url[5:].partition("/")

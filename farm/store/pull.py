@@ -37,6 +37,7 @@ def pull_run(store: Store, run_id: str, into: Path) -> Pulled:
 
     Raises:
         RecordError: an object in the store is not what a record says it is.
+
     """
     into.mkdir(parents=True, exist_ok=True)
     index_path = into / _INDEX

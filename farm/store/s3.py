@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TRANSIENT = {"SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling", "500", "502", "503"}
+_TRANSIENT = {
+    "SlowDown",
+    "RequestTimeout",
+    "InternalError",
+    "ServiceUnavailable",
+    "Throttling",
+    "500",
+    "502",
+    "503",
+}
 _TRANSIENT |= {"504", "ConditionalRequestConflict", "OperationAborted", "409", "429"}
 
 

@@ -21,6 +21,7 @@ def pack_tree(root: Path) -> bytes:
 
     Raises:
         InputError: a device, FIFO or socket, or a symbolic link that leaves the tree.
+
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -61,6 +62,7 @@ def unpack_tree(data: bytes, into: Path) -> None:
 
     Raises:
         RecordError: a member would land outside, or is neither file, directory nor symbolic link.
+
     """
     into.mkdir(parents=True, exist_ok=True)
     try:

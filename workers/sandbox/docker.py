@@ -43,6 +43,7 @@ class DockerSandbox:
         Args:
             host: Address of the engine; by default that of the environment (``DOCKER_HOST``).
             timeout: Bound in seconds of one API call. It does not bound a command.
+
         """
         self._host = host
         self._timeout = timeout
@@ -93,10 +94,12 @@ class DockerSandbox:
 
     def prefetch(self, image: str) -> None:
         """Build the bundled image (no registry needed), pull any other that is not there."""
+        if self.has_image(image):
+            return
         if image == BASE_IMAGE:
             with engine_errors("build the base image"):
                 build_base_image(self._client())
-        elif not self.has_image(image):
+        else:
             with engine_errors(f"pull the image {image}"):
                 self._client().images.pull(image)
 

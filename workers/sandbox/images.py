@@ -1,141 +1,133 @@
-"""The bundled base image, built from the host without any registry."""
+"""The bundled base image, built on any Linux host from its own files, without a registry."""
 
 from __future__ import annotations
 
+import hashlib
 import io
-import shutil
-import subprocess
-import sys
-import sysconfig
+import json
+import platform
 import tarfile
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-from farm.errors import FarmError
-from workers.sandbox.base import SANDBOX_PATH, SANDBOX_UID
+from workers.sandbox import rootfs
+from workers.sandbox.base import SANDBOX_UID
 
 if TYPE_CHECKING:
-    from docker.client import DockerClient
+    from docker import DockerClient
 
 BASE_IMAGE = "evalfarm/base:1"
+"""The default image. The number changes with the recipe; `build_base_image` moves it to the newest build."""
 
-_TOOLS = """sh bash git env timeout ls cat cp mv rm mkdir rmdir ln chmod touch grep egrep sed gawk mawk find xargs
-sort uniq head tail wc cut tr diff cmp mktemp printf echo date dirname basename readlink realpath tee test expr
-true false sleep id uname seq od comm tar gzip sha256sum stat du pwd which patch setpriv nproc join paste setsid yes""".split()
-_LEFT_OUT = {"test", "site-packages", "idlelib", "ensurepip", "tkinter", "turtledemo", "__pycache__", "lib2to3"}
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_OPEN = {"tmp": 0o1777, "var/tmp": 0o1777, "home/agent": 0o777}
+"""Directories that anyone may write to; in a sandbox the first and the last are covered by a tmpfs."""
 
 
 def build_base_image(client: DockerClient) -> str:
-    """Build `BASE_IMAGE` (python3, git, a POSIX shell and its tools) unless the engine has it.
+    """Build the image unless the engine has it; return its tag by content.
 
-    The files are this host's own, with the libraries they link to, so that no registry is needed.
+    Equal hosts give equal images: entries are sorted and carry neither times nor owners, so the image id is
+    a digest of the content alone. `BASE_IMAGE` is made to point to it.
+
+    Raises:
+        SandboxError: the host lacks a program that belongs into the image.
+
     """
     from docker.errors import ImageNotFound
 
-    try:
-        client.images.get(BASE_IMAGE)
-    except ImageNotFound:
-        changes = [f"ENV PATH={SANDBOX_PATH}", "WORKDIR /work"]
-        repository, tag = BASE_IMAGE.split(":")
-        client.api.import_image_from_data(_archive(), repository=repository, tag=tag, changes=changes)
-    return BASE_IMAGE
+    with tempfile.TemporaryDirectory(prefix="evalfarm-image-") as name:
+        work = Path(name)
+        (work / "root").mkdir()
+        rootfs.build(work / "root")
+        layer = work / "layer.tar"
+        digest = _write_layer(work / "root", layer)
+        config = _config(digest)
+        image_id = hashlib.sha256(config).hexdigest()
+        tag = f"{BASE_IMAGE}-{image_id[:12]}"
+        try:
+            image = client.images.get(tag)
+        except ImageNotFound:
+            archive = work / "image.tar"
+            _write_image(archive, config, layer, tag)
+            with archive.open("rb") as stream:
+                client.images.load(stream)
+            image = client.images.get(tag)
+    repository, _, version = BASE_IMAGE.partition(":")
+    image.tag(repository, version)
+    return tag
 
 
-def _archive() -> bytes:
-    if not sys.platform.startswith("linux"):
-        raise FarmError("the base image can be built on Linux only; build deploy/images/base instead")
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        image = _Image(archive)
-        for directory in ("usr/bin", "usr/lib", "usr/lib64", "usr/local/bin", "etc", "tmp", "work", "proc", "dev"):
-            image.directory(directory)
-        for link in ("bin", "lib", "lib64"):
-            image.link(link, f"usr/{link}")
-        image.text("etc/passwd", f"root:x:0:0::/:/bin/sh\nagent:x:{SANDBOX_UID}:{SANDBOX_UID}::/tmp:/bin/sh\n")
-        image.text("etc/group", f"root:x:0:\nagent:x:{SANDBOX_UID}:\n")
-        # The worktree belongs to another uid than the fixture's author; git may trust it here.
-        image.text("etc/gitconfig", "[safe]\n\tdirectory = *\n")
-        for tool in _TOOLS:
-            found = shutil.which(tool, path="/usr/bin:/bin")
-            if found:
-                image.program(Path(found), f"usr/bin/{tool}")
-        if shutil.which("mawk", path="/usr/bin:/bin"):
-            image.link("usr/bin/awk", "mawk")
-        for helper in ("git", "git-remote-http"):
-            source = Path("/usr/lib/git-core", helper)
-            if source.exists() and helper == "git":
-                image.program(source, f"usr/lib/git-core/{helper}")
-        if Path("/usr/share/git-core/templates").is_dir():
-            image.directory("usr/share/git-core/templates")
-        _python(image)
-        image.libraries()
-    return buffer.getvalue()
+def _write_layer(root: Path, target: Path) -> str:
+    """Write the layer; return the SHA-256 of the archive."""
+    with target.open("wb") as file:
+        hashing = _Hashing(file)
+        with tarfile.open(fileobj=hashing, mode="w|", format=tarfile.PAX_FORMAT) as tar:  # type: ignore[call-overload]
+            for path in sorted(root.rglob("*")):
+                name = path.relative_to(root).as_posix()
+                entry = tar.gettarinfo(path, name)
+                entry.mtime = entry.uid = entry.gid = 0
+                entry.uname = entry.gname = ""
+                if path.is_symlink():
+                    entry.mode = 0o777
+                elif entry.isdir():
+                    entry.mode = _OPEN.get(name, 0o755)
+                else:
+                    entry.mode = 0o755 if entry.mode & 0o111 else 0o644
+                if entry.isfile():
+                    with path.open("rb") as content:
+                        tar.addfile(entry, content)
+                else:
+                    tar.addfile(entry)
+        return hashing.digest.hexdigest()
 
 
-def _python(image: _Image) -> None:
-    """This interpreter and its standard library, at the prefix it was built for."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    prefix = Path(sys.base_prefix)
-    binary = prefix / "bin" / version
-    inside = prefix.as_posix().lstrip("/")
-    image.directory(f"{inside}/bin")
-    image.program(binary.resolve(), f"{inside}/bin/{version}")
-    image.link("usr/bin/python3", f"/{inside}/bin/{version}")
-    library = Path(sysconfig.get_path("stdlib"))
-    for path in sorted(library.rglob("*")):
-        relative = path.relative_to(library)
-        if _LEFT_OUT.intersection(relative.parts) or any(part.startswith("config-") for part in relative.parts):
-            continue
-        if path.is_file() and path.suffix != ".a":
-            name = f"{inside}/lib/{version}/{relative.as_posix()}"
-            image.program(path, name) if path.suffix == ".so" else image.file(path, name)
+class _Hashing:
+    """Hashes what is written on its way to a file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self._file.write(data)
 
 
-class _Image:
-    """An archive under construction that remembers which shared libraries its programs need."""
+def _config(layer_digest: str) -> bytes:
+    """The image's configuration, whose digest is the image's id."""
+    machine = platform.machine()
+    return _json(
+        {
+            "architecture": _ARCHITECTURES.get(machine, machine),
+            "os": "linux",
+            "created": "1970-01-01T00:00:00Z",
+            "config": {
+                "Env": [f"PATH={_PATH}", "LANG=C.UTF-8"],
+                "Cmd": ["/bin/sh"],
+                "User": f"{SANDBOX_UID}:{SANDBOX_UID}",
+                "WorkingDir": "/work",
+                "Labels": {"evalfarm.image": "base"},
+            },
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_digest}"]},
+            "history": [{"created": "1970-01-01T00:00:00Z", "comment": "evalfarm base image, from the host"}],
+        }
+    )
 
-    def __init__(self, archive: tarfile.TarFile):
-        self.archive = archive
-        self.programs: list[Path] = []
-        self.names: set[str] = set()
 
-    def _add(self, member: tarfile.TarInfo, data: bytes | None = None) -> None:
-        if member.name not in self.names:
-            self.names.add(member.name)
-            self.archive.addfile(member, io.BytesIO(data) if data is not None else None)
+def _write_image(target: Path, config: bytes, layer: Path, tag: str) -> None:
+    """The archive format of ``docker save``, which ``load`` takes."""
+    name = f"{hashlib.sha256(config).hexdigest()}.json"
+    manifest = _json([{"Config": name, "RepoTags": [tag], "Layers": ["layer.tar"]}])
+    with tarfile.open(target, "w") as tar:
+        for member, data in ((name, config), ("manifest.json", manifest)):
+            entry = tarfile.TarInfo(member)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+        tar.add(layer, "layer.tar")
 
-    def directory(self, name: str) -> None:
-        member = tarfile.TarInfo(name)
-        member.type, member.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
-        self._add(member)
 
-    def link(self, name: str, target: str) -> None:
-        member = tarfile.TarInfo(name)
-        member.type, member.linkname = tarfile.SYMTYPE, target
-        self._add(member)
-
-    def text(self, name: str, content: str) -> None:
-        member = tarfile.TarInfo(name)
-        data = content.encode()
-        member.size, member.mode = len(data), 0o644
-        self._add(member, data)
-
-    def file(self, source: Path, name: str) -> None:
-        member = tarfile.TarInfo(name)
-        data = source.read_bytes()
-        member.size, member.mode = len(data), 0o755 if source.stat().st_mode & 0o111 else 0o644
-        self._add(member, data)
-
-    def program(self, source: Path, name: str) -> None:
-        self.file(source.resolve(), name)
-        self.programs.append(source.resolve())
-
-    def libraries(self) -> None:
-        """Add every library that the programs link to, under its own path."""
-        listing = subprocess.run(
-            ["ldd", *map(str, self.programs)], capture_output=True, text=True, check=False
-        ).stdout
-        found = {word for line in listing.splitlines() for word in line.split() if word.startswith("/") and ".so" in word}
-        for path in sorted(word.rstrip(":") for word in found):
-            inside = path.lstrip("/")
-            self.file(Path(path).resolve(), inside if inside.startswith("usr/") or not inside.startswith("lib") else f"usr/{inside}")
+def _json(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from farm.model.sweep import SandboxBackend
 from workers.sandbox.base import Sandbox
 
 
-@cache
 def open_sandbox(backend: SandboxBackend) -> Sandbox:
-    """The sandbox of this process for a backend. Raises Unreachable when its engine does not answer."""
+    """The sandbox of a backend. Nothing is contacted: ask `Sandbox.info` whether it works."""
     if backend == "docker":
+        # Importing the engine's client takes half a second.
         from workers.sandbox.docker import DockerSandbox
 
         return DockerSandbox()

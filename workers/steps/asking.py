@@ -33,6 +33,7 @@ def ask_model(
 
     Raises:
         FarmError: the model cannot be reached or refuses the request.
+
     """
     assert isinstance(judge.spec, ModelJudge)  # noqa: S101 - the caller has looked
     client = open_client(judge.spec, judge.model or "", os.environ, deadline)
@@ -51,4 +52,6 @@ def ask_model(
             return Judgement(answer.axes, "", asks, tokens_in, tokens_out)
         complaint = "Your answer does not fit:\n- " + "\n- ".join(faults) + "\nAnswer again, in full."
         turns += [Turn("assistant", reply.text or "(empty)"), Turn("user", complaint)]
-    return Judgement((), f"no valid answer in {REASKS + 1} asks: {'; '.join(faults)}", asks, tokens_in, tokens_out)
+    return Judgement(
+        (), f"no valid answer in {REASKS + 1} asks: {'; '.join(faults)}", asks, tokens_in, tokens_out
+    )

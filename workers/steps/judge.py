@@ -62,7 +62,9 @@ def judge(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRec
     return record
 
 
-def _five_files(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRecord) -> dict[str, bytes]:
+def _five_files(
+    context: Context, job: Job, produced: ProduceRecord, oracle: OracleRecord
+) -> dict[str, bytes]:
     """Exactly what a judge sees. Nothing in it names the variant."""
     scores = [{"axis": a.axis, "score": a.score, "evidence": a.evidence} for a in oracle.axes]
     return {

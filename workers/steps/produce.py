@@ -30,6 +30,7 @@ def produce(context: Context, job: Job) -> ProduceRecord:
     Raises:
         SandboxError: the engine failed.
         StepFailed: the scenario's setup failed.
+
     """
     clock = {}
     scenario, variant = job.scenario, job.manifest.variant(job.variant)
@@ -73,7 +74,7 @@ def produce(context: Context, job: Job) -> ProduceRecord:
         overlay_touched=tuple(overlay_touched),
         not_captured=tuple(map(printable, filter(None, (*after.skipped, too_big)))),
         seed_commit=template.commit,
-        transcript_truncated=done.truncated,
+        transcript_truncated=done.output_truncated,
         backend=backend_name(job.manifest),
         seconds={**clock, "collect": time.monotonic() - started},
     )

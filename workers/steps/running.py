@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 from farm.model.manifest import FrozenScenario, Manifest
+from farm.model.sweep import SandboxBackend
 from workers.context import Job, StepFailed
-from workers.sandbox.base import SANDBOX_UID, Command, Finished, Mount
+from workers.sandbox.base import Command, Finished, Mount, Sandbox, SandboxInfo
 from workers.sandbox.open import open_sandbox
 from workers.worktree import give
 
@@ -22,7 +24,12 @@ def trial_seed(manifest: Manifest, scenario: str, trial: int) -> str:
 
 
 def run(
-    job: Job, argv: tuple[str, ...], tree: Path, mounts: tuple[Mount, ...], env: dict[str, str], deadline: float
+    job: Job,
+    argv: tuple[str, ...],
+    tree: Path,
+    mounts: tuple[Mount, ...],
+    env: dict[str, str],
+    deadline: float,
 ) -> Finished:
     """Run a command with a tree as its working directory."""
     manifest = job.manifest
@@ -31,9 +38,8 @@ def run(
         "evalfarm.job": f"{job.scenario.id}/{job.variant}/{job.trial}",
         "evalfarm.attempt": str(job.attempt),
     }
-    sandbox = open_sandbox(manifest.sandbox)
-    if sandbox.name == "docker":
-        give(tree, SANDBOX_UID)
+    sandbox, info = sandbox_of(manifest.sandbox)
+    give(tree, info.uid)
     command = Command(
         argv=argv,
         mounts=(Mount(tree, WORK, read_only=False), *mounts),
@@ -59,8 +65,13 @@ def run_setup(job: Job, tree: Path) -> None:
         raise StepFailed("oracle_error", f"setup {ended}: {''.join(tail)}")
 
 
+@cache
+def sandbox_of(backend: SandboxBackend) -> tuple[Sandbox, SandboxInfo]:
+    """The sandbox of this process for a backend. Raises Unreachable when it does not work here."""
+    sandbox = open_sandbox(backend)
+    return sandbox, sandbox.info()
+
+
 def backend_name(manifest: Manifest) -> str:
     """The sandbox that really runs the jobs."""
-    return open_sandbox(manifest.sandbox).name
-
-
+    return sandbox_of(manifest.sandbox)[1].name
