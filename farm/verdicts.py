@@ -45,9 +45,7 @@ def run_verdict(manifest: Manifest, results: Iterable[Result]) -> RunVerdict:
     )
 
 
-def _scenario_verdict(
-    manifest: Manifest, scenario: str, variant: str, by_cell: dict[Cell, Result]
-) -> ScenarioVerdict:
+def _scenario_verdict(manifest: Manifest, scenario: str, variant: str, by_cell: dict[Cell, Result]) -> ScenarioVerdict:
     deltas: list[int | None] = []
     passes, baseline_passes = [], []
     lost: dict[str, Counter[str]] = {variant: Counter(), manifest.baseline: Counter()}

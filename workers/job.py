@@ -107,9 +107,7 @@ def _attempt(context: Context, job: Job, cell: Cell) -> Result | None:
     try:
         produced = steps.get(ProduceRecord, "produce.json", lambda: produce.produce(context, job))
         scored = steps.get(OracleRecord, "oracle.json", lambda: oracle.score(context, job, produced))
-        judged = steps.get_optional(
-            JudgeRecord, "judge.json", lambda: judge.judge(context, job, produced, scored)
-        )
+        judged = steps.get_optional(JudgeRecord, "judge.json", lambda: judge.judge(context, job, produced, scored))
     except Stopped:
         raise
     except StepFailed as error:
@@ -123,9 +121,7 @@ def _attempt(context: Context, job: Job, cell: Cell) -> Result | None:
     answers = judged.axes if judged else ()
     total = score_trial(job.manifest.rubric, job.scenario.type, scored.axes, answers, job.scenario.judge_axes)
     seconds = {**produced.seconds, "oracle": scored.seconds, "judge": judged.seconds if judged else 0.0}
-    return _result(
-        job, cell, produced.outcome, produced.reason, total, steps, seconds, produced, scored, judged
-    )
+    return _result(job, cell, produced.outcome, produced.reason, total, steps, seconds, produced, scored, judged)
 
 
 class _Steps:
@@ -137,7 +133,7 @@ class _Steps:
         prefix = RunKeys(job.manifest.run_id).job(cell)
         self.found: dict[str, str] = {}
         self.attempts = {f"{job.attempt:016d}"}
-        for info in context.store.list(prefix):
+        for info in context.store.scan(prefix):
             attempt, _, name = info.key.removeprefix(prefix).partition("/")
             self.attempts.add(attempt)
             self.found.setdefault(name, info.key)
@@ -145,7 +141,7 @@ class _Steps:
     def get(self, kind: type[R], name: str, compute: object) -> R:
         """A finished record is never computed again."""
         record = self.get_optional(kind, name, compute)
-        assert record is not None  # noqa: S101 - these steps always leave a record
+        assert record is not None
         return record
 
     def get_optional(self, kind: type[R], name: str, compute: object) -> R | None:
@@ -201,9 +197,7 @@ def _result(
         backend=produced.backend if produced else backend_name(manifest),
         delta=produced.delta if produced else None,
         diff=produced.diff.digest if produced else None,
-        steps={
-            name.removesuffix(".json"): key for name, key in steps.found.items() if name.endswith(".json")
-        },
+        steps={name.removesuffix(".json"): key for name, key in steps.found.items() if name.endswith(".json")},
         worker=steps.context.worker,
         committed_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         seconds=seconds,

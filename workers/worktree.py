@@ -45,8 +45,14 @@ _GIT_ENV = {
     "GIT_AUTHOR_DATE": "2000-01-01T00:00:00+0000",
     "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+0000",
 }
-_GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-_GIT += ("-c", "core.attributesFile=/dev/null", "-c", "core.quotePath=true", "-c", "core.autocrlf=false")
+_SETTINGS: tuple[str, ...] = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "core.attributesFile=/dev/null",
+)
+_SETTINGS += ("core.quotePath=true", "core.autocrlf=false")
+_GIT: list[str] = ["git", *(word for setting in _SETTINGS for word in ("-c", setting))]
 
 
 class TooBig(FarmError):
@@ -213,7 +219,7 @@ def apply_change(archive_bytes: bytes, root: Path, protected: Callable[[str], bo
     with tarfile.open(fileobj=io.BytesIO(archive_bytes), mode="r:") as archive:
         members = archive.getmembers()
         listing = archive.extractfile(members[0])
-        assert listing is not None  # noqa: S101 - pack_change always writes it first
+        assert listing is not None
         for name in map(os.fsdecode, filter(None, listing.read().split(b"\0"))):
             if protected(name):
                 kept.append(name)
@@ -239,7 +245,7 @@ def apply_change(archive_bytes: bytes, root: Path, protected: Callable[[str], bo
                 path.symlink_to(member.linkname)
             else:
                 content = archive.extractfile(member)
-                assert content is not None  # noqa: S101 - it is a regular member
+                assert content is not None
                 path.write_bytes(content.read())
                 path.chmod(member.mode)
     return sorted(kept)
@@ -271,9 +277,7 @@ def diff_of(before: Path, after: Path, old: Snapshot, new: Snapshot, change: Cha
         _git("init", "--quiet", "--bare", "--template=", str(repository))
         (repository / "info").mkdir(exist_ok=True)
         # Outranks any attribute file of the tree: no conversion, no hidden file, no "binary" by decree.
-        (repository / "info" / "attributes").write_text(
-            "* !diff !text !eol !filter !ident !working-tree-encoding\n"
-        )
+        (repository / "info" / "attributes").write_text("* !diff !text !eol !filter !ident !working-tree-encoding\n")
         stream = io.BytesIO()
         _write_commit(stream, "old", before, old, paths, limits)
         _write_commit(stream, "new", after, new, paths, limits)
@@ -301,9 +305,7 @@ def diff_of(before: Path, after: Path, old: Snapshot, new: Snapshot, change: Cha
 def _write_commit(
     stream: io.BytesIO, branch: str, root: Path, tree: Snapshot, paths: list[str], limits: Limits
 ) -> None:
-    stream.write(
-        f"commit refs/heads/{branch}\ncommitter evalfarm <e@evalfarm.invalid> 0 +0000\ndata 0\n".encode()
-    )
+    stream.write(f"commit refs/heads/{branch}\ncommitter evalfarm <e@evalfarm.invalid> 0 +0000\ndata 0\n".encode())
     for path in paths:
         entry = tree.entries.get(path)
         if entry is None or entry.mode == _DIRECTORY:
@@ -319,8 +321,7 @@ def _write_commit(
 def _quoted(path: str) -> bytes:
     plain = range(0x20, 0x7F)
     body = b"".join(
-        bytes([byte]) if byte in plain and byte not in b'"\\' else b"\\%03o" % byte
-        for byte in os.fsencode(path)
+        bytes([byte]) if byte in plain and byte not in b'"\\' else b"\\%03o" % byte for byte in os.fsencode(path)
     )
     return b'"' + body + b'"'
 
@@ -346,9 +347,7 @@ def _git(*arguments: str, data: bytes | None = None) -> bytes:
             [*_GIT, *arguments], env=_GIT_ENV, input=data, capture_output=True, check=True, timeout=600
         ).stdout
     except FileNotFoundError:
-        raise FarmError(
-            "git is not installed; the worker needs it to seed worktrees and make diffs"
-        ) from None
+        raise FarmError("git is not installed; the worker needs it to seed worktrees and make diffs") from None
     except subprocess.CalledProcessError as error:
         raise FarmError(f"git {arguments[0]}: {error.stderr.decode(errors='replace').strip()}") from None
 

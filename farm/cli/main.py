@@ -30,9 +30,7 @@ SandboxName = Annotated[Optional[str], typer.Option("--sandbox", help="process o
 Scenarios = Annotated[Optional[list[str]], typer.Option("--scenario", help="Only this one; may repeat.")]  # noqa: UP045
 ProducerModel = Annotated[Optional[str], typer.Option("--producer-model")]  # noqa: UP045
 JudgeModel = Annotated[Optional[str], typer.Option("--judge-model")]  # noqa: UP045
-SameFamily = Annotated[
-    bool, typer.Option("--allow-same-family", help="Judge and producer may be of one family.")
-]
+SameFamily = Annotated[bool, typer.Option("--allow-same-family", help="Judge and producer may be of one family.")]
 Bundled = Annotated[bool, typer.Option("--include-bundled", help="Let globs match bundled scenarios.")]
 Slots = Annotated[int, typer.Option("--slots", "-j", min=1, help="Jobs at a time.")]
 RunId = Annotated[str, typer.Argument(help="Run id; `latest` for the newest.")]

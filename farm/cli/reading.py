@@ -23,9 +23,7 @@ def resolve(runs: Runs, run_id: str) -> str:
     """A run id, `latest`, or an unambiguous beginning. Raises NotFound."""
     ids = runs.ids()
     found = (
-        ids[-1:]
-        if run_id == "latest"
-        else [i for i in ids if i == run_id] or [i for i in ids if i.startswith(run_id)]
+        ids[-1:] if run_id == "latest" else [i for i in ids if i == run_id] or [i for i in ids if i.startswith(run_id)]
     )
     if len(found) == 1:
         return found[0]
@@ -46,9 +44,7 @@ def status(store: str, run_id: str | None, as_json: bool) -> None:
         manifest = runs.manifest(name)
         done = sum(1 for _ in runs.done(name))
         state = "cancelled" if runs.cancelled(name) else "active" if name in active else "finished"
-        rows.append(
-            {"run_id": name, "sweep": manifest.sweep, "jobs": manifest.jobs, "done": done, "state": state}
-        )
+        rows.append({"run_id": name, "sweep": manifest.sweep, "jobs": manifest.jobs, "done": done, "state": state})
         if not as_json:
             found = runs.results(name) if run_id else ()
             console.out(f"{run_line(manifest, done, found)}  {state}")
@@ -110,9 +106,7 @@ def show(store: str, what: str, as_json: bool) -> None:
     """One trial."""
     parts = what.split("/")
     if len(parts) != 4 or not parts[3].isdigit():
-        raise InputError(
-            f"{what!r}: write RUN/SCENARIO/VARIANT/TRIAL, such as latest/fix-failing-test/harness/0"
-        )
+        raise InputError(f"{what!r}: write RUN/SCENARIO/VARIANT/TRIAL, such as latest/fix-failing-test/harness/0")
     runs = Runs(open_store(store))
     run_id = resolve(runs, parts[0])
     manifest = runs.manifest(run_id)
@@ -164,9 +158,7 @@ def compare(store: str, run_id: str, as_json: bool, gate: bool) -> int:
     if as_json:
         console.out_json("verdict", {**verdict.model_dump(mode="json"), "exit_code": int(code)})
         return code
-    console.out(
-        f"run {run_id}   {manifest.sweep}: against {manifest.baseline}, {manifest.trials} pairs a scenario"
-    )
+    console.out(f"run {run_id}   {manifest.sweep}: against {manifest.baseline}, {manifest.trials} pairs a scenario")
     console.out()
     for line in verdict_table(verdict):
         console.out(line)
@@ -201,9 +193,7 @@ def rubric(file: Path | None, as_json: bool) -> None:
     if as_json:
         console.out_json("rubric", loaded.model_dump(mode="json"))
         return
-    console.out(
-        f"tiers 0, 0.5, 1; pass: aggregate >= {loaded.pass_threshold:g}, no axis at 0, no veto axis below 1"
-    )
+    console.out(f"tiers 0, 0.5, 1; pass: aggregate >= {loaded.pass_threshold:g}, no axis at 0, no veto axis below 1")
     for name, spec in loaded.types.items():
         console.out(f"{name}  {spec.label}")
         for category, axes in spec.categories.items():

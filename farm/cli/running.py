@@ -60,7 +60,7 @@ def _check_images(loaded: LoadedSweep) -> None:
         raise InputError(problems)
 
 
-def run_here(loaded: LoadedSweep, store_url: str, slots: int, broker: str, as_json: bool) -> int:
+def run_here(loaded: LoadedSweep, store_url: str, slots: int, broker: str, as_json: bool, gate: bool = True) -> int:
     """Submit and execute in one go."""
     from farm.scheduler.submit import submit
     from workers.embedded import Broker
@@ -71,10 +71,10 @@ def run_here(loaded: LoadedSweep, store_url: str, slots: int, broker: str, as_js
     store = open_store(store_url)
     manifest = submit(loaded, store)
     console.note(f"run {manifest.run_id}: {manifest.jobs} jobs; follow with: farm watch {manifest.run_id}")
-    return execute(store_url, manifest.run_id, slots, as_json, cast(Broker, broker))
+    return execute(store_url, manifest.run_id, slots, as_json, cast(Broker, broker), gate)
 
 
-def execute(store_url: str, run_id: str, slots: int, as_json: bool, broker: Any = "auto") -> int:
+def execute(store_url: str, run_id: str, slots: int, as_json: bool, broker: Any = "auto", gate: bool = True) -> int:
     """Execute a submitted run here and show its verdicts."""
     from workers.embedded import run_embedded
 
@@ -82,7 +82,7 @@ def execute(store_url: str, run_id: str, slots: int, as_json: bool, broker: Any 
     manifest = Runs(store).manifest(run_id)
     with console.progress_view(manifest.jobs) as progress:
         run_embedded(manifest, store, slots, progress, broker)
-    return reading.compare(store_url, run_id, as_json, True)
+    return reading.compare(store_url, run_id, as_json, gate)
 
 
 def submit_only(loaded: LoadedSweep, store_url: str, as_json: bool) -> None:
@@ -127,8 +127,7 @@ def show_plan(loaded: LoadedSweep, as_json: bool) -> None:
         "jobs": jobs,
         "scenarios": [s.spec.id for s in loaded.scenarios],
         "variants": [
-            {"name": v.name, "producer": v.producer.type, **loaded.producers[v.name]._asdict()}
-            for v in spec.variants
+            {"name": v.name, "producer": v.producer.type, **loaded.producers[v.name]._asdict()} for v in spec.variants
         ],
         "baseline": spec.baseline,
         "trials": spec.trials,
@@ -142,7 +141,8 @@ def show_plan(loaded: LoadedSweep, as_json: bool) -> None:
         console.out_json("plan", data)
         return
     console.out(
-        f"{spec.name}: {len(loaded.scenarios)} scenarios x {len(spec.variants)} variants x {spec.trials} trials = {jobs} jobs"
+    size = f"{len(loaded.scenarios)} scenarios x {len(spec.variants)} variants x {spec.trials} trials"
+    console.out(f"{spec.name}: {size} = {jobs} jobs")
     )
     for scenario in loaded.scenarios:
         console.out(
@@ -156,9 +156,7 @@ def show_plan(loaded: LoadedSweep, as_json: bool) -> None:
             f"  variant {variant.name}{base}: {variant.producer.type}, model {model.model or '-'} from {model.source}"
         )
     if spec.judge is not None:
-        console.out(
-            f"  judge: {spec.judge.type}, model {loaded.judge.model or '-'} from {loaded.judge.source}"
-        )
+        console.out(f"  judge: {spec.judge.type}, model {loaded.judge.model or '-'} from {loaded.judge.source}")
     console.out(f"  sandbox: {spec.sandbox}; cost: {data['cost_class']}")
     needed = pairs_needed(spec.statistics.alpha)
     reach = "reachable" if data["verdict_reachable"] else f"NOT reachable: {needed} or more trials are needed"

@@ -33,9 +33,7 @@ def init(directory: Path) -> None:
         if path.exists():
             raise InputError(f"{path} exists already; init writes into a directory without it")
     (directory / "scenarios").mkdir(parents=True, exist_ok=True)
-    shutil.copytree(
-        bundled_root() / "fix-failing-test", scenario, ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(bundled_root() / "fix-failing-test", scenario, ignore=shutil.ignore_patterns("__pycache__"))
     spec = (scenario / "scenario.yml").read_text()
     spec = spec.replace("id: fix-failing-test", "id: first-fix").replace("bundled: true\n", "")
     (scenario / "scenario.yml").write_text(spec.replace("../schemas/", "../../.farm/schemas/"))
@@ -53,12 +51,9 @@ def init(directory: Path) -> None:
 def demo(store: str, slots: int) -> int:
     """Run the demo sweep. Its table holds a HURTS on purpose, so the gate is not the exit code."""
     path = bundled_root() / "demo" / "sweep.yml"
-    console.note(
-        "demo: a scripted agent with and without an AGENTS.md, on three scenarios, 8 paired trials each"
-    )
+    console.note("demo: a scripted agent with and without an AGENTS.md, on three scenarios, 8 paired trials each")
     loaded = running.load(path, None, None, None, None, None, False, False)
-    code = running.run_here(loaded, store, slots, "auto", False)
-    return Exit.OK if code in (Exit.OK, Exit.GATE_FAILED) else code
+    return running.run_here(loaded, store, slots, "auto", as_json=False, gate=False)
 
 
 def doctor(store: str, broker: str | None, as_json: bool) -> int:

@@ -58,9 +58,7 @@ def load_scenario(path: Path, rubric: Rubric | None) -> tuple[ScenarioDir | None
     if spec is None or oracle is None:
         return None, problems
     if spec.id != path.resolve().name:
-        problems.append(
-            file.problem(f"is {spec.id!r}, but the directory is named {path.resolve().name!r}", "id")
-        )
+        problems.append(file.problem(f"is {spec.id!r}, but the directory is named {path.resolve().name!r}", "id"))
     if rubric is not None:
         problems += _axes(spec, oracle, rubric, file, oracle_file)
     return (None if problems else ScenarioDir(path, spec, oracle, prompt, brief)), problems
@@ -92,12 +90,10 @@ def _axes(
     for field, axes in (("oracle_axes", spec.oracle_axes), ("judge_axes", spec.judge_axes)):
         for position, axis in enumerate(axes):
             if axis not in known:
-                problems.append(
-                    file.problem(f"unknown axis {axis!r}; {spec.type} axes are {names}", field, position)
-                )
+                problems.append(file.problem(f"unknown axis {axis!r}; {spec.type} axes are {names}", field, position))
     scored = {check.axis for check in oracle.checks}
     for position, check in enumerate(oracle.checks):
-        assert oracle_file is not None  # noqa: S101 - there are checks, so there is a file
+        assert oracle_file is not None
         if check.axis not in known:
             problems.append(
                 oracle_file.problem(
@@ -107,9 +103,7 @@ def _axes(
         elif check.code is not None and check.code not in known[check.axis].codes:
             codes = ", ".join(known[check.axis].codes)
             problems.append(
-                oracle_file.problem(
-                    f"{check.code!r} is no code of {check.axis}: {codes}", "checks", position, "code"
-                )
+                oracle_file.problem(f"{check.code!r} is no code of {check.axis}: {codes}", "checks", position, "code")
             )
     for axis in spec.oracle_axes:
         if axis in known and axis not in scored:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 from collections.abc import Mapping
@@ -75,25 +76,21 @@ def load_sweep(path: Path, overrides: Overrides, env: Mapping[str, str] = os.env
     rubric, rubric_problems = load_rubric(path.parent / spec.rubric if spec.rubric else None)
     problems += rubric_problems
     scenarios = _scenarios(spec, overrides, file, rubric, problems)
-    roles = spec.roles.model_copy(
-        update={
-            "producer": spec.roles.producer or ".agentrig/agents/developer.yml",
-            "judge": spec.roles.judge or ".agentrig/agents/reviewer.yml",
-        }
-    )
+    producer_role = path.parent / (spec.roles.producer or ".agentrig/agents/developer.yml")
+    judge_role = path.parent / (spec.roles.judge or ".agentrig/agents/reviewer.yml")
     producers = {
         variant.name: resolve_model(
             "producer",
             overrides.producer_model,
             env,
             variant.model or spec.model,
-            path.parent / roles.producer if isinstance(variant.producer, CommandProducer) else None,
+            producer_role if isinstance(variant.producer, CommandProducer) else None,
         )
         for variant in spec.variants
     }
     named = spec.judge.model if isinstance(spec.judge, ModelJudge) else None
     judge = (
-        resolve_model("judge", overrides.judge_model, env, named, path.parent / roles.judge)
+        resolve_model("judge", overrides.judge_model, env, named, judge_role)
         if isinstance(spec.judge, ModelJudge)
         else Resolved(None, "none")
     )
@@ -107,7 +104,7 @@ def load_sweep(path: Path, overrides: Overrides, env: Mapping[str, str] = os.env
             f"{path}: no scenario matches. Bundled ones run when named, or with --include-bundled "
             f"({', '.join(bundled_scenarios())})."
         )
-    assert rubric is not None  # noqa: S101 - else there were problems
+    assert rubric is not None
     return LoadedSweep(path, spec, rubric, tuple(scenarios), producers, judge, _warnings(spec))
 
 
@@ -130,19 +127,17 @@ def _scenarios(
     bundled = bundled_scenarios()
     paths: dict[Path, bool] = {}
     for position, pattern in enumerate(spec.scenarios):
-        found = sorted(glob.glob(str(file.path.parent / pattern)))
+        found = sorted(glob.glob(str(file.path.parent / pattern)))  # noqa: PTH207 - patterns may be absolute
         directories = [Path(name) for name in found if (Path(name) / "scenario.yml").is_file()]
         is_glob = glob.has_magic(pattern)
         if not directories and pattern in bundled:
             directories = [bundled[pattern]]
         elif not directories and is_glob and "/" not in pattern and spec.include_bundled:
-            directories = [p for name, p in bundled.items() if glob.fnmatch.fnmatch(name, pattern)]
+            directories = [p for name, p in bundled.items() if fnmatch.fnmatch(name, pattern)]
         if not directories and not is_glob:
             known = ", ".join(bundled)
             problems.append(
-                file.problem(
-                    f"no scenario directory {pattern!r}; bundled ids are {known}", "scenarios", position
-                )
+                file.problem(f"no scenario directory {pattern!r}; bundled ids are {known}", "scenarios", position)
             )
         for directory in directories:
             paths[directory] = paths.get(directory, False) or not is_glob
@@ -180,11 +175,7 @@ def _variant(
             for s in scenarios
             if s.optional_tree("solution") is None
         ]
-    elif (
-        isinstance(producer, CommandProducer)
-        and any("{model}" in a for a in producer.argv)
-        and not model.model
-    ):
+    elif isinstance(producer, CommandProducer) and any("{model}" in a for a in producer.argv) and not model.model:
         problems.append(
             file.problem(
                 "the command uses {model}, but no model is set; use --producer-model, FARM_PRODUCER_MODEL or `model:`",
@@ -205,9 +196,7 @@ def _judge(spec: SweepSpec, judge: Resolved, producers: dict[str, Resolved], fil
             return [file.problem(f"no file {spec.judge.file!r}", "judge", "file")]
         return []
     if judge.model is None:
-        return [
-            file.problem("no judge model; use --judge-model, FARM_JUDGE_MODEL or `model:`", "judge", "model")
-        ]
+        return [file.problem("no judge model; use --judge-model, FARM_JUDGE_MODEL or `model:`", "judge", "model")]
     if spec.allow_same_family:
         return []
     problems = []

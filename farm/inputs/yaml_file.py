@@ -34,9 +34,7 @@ class YamlFile:
         except (yaml.YAMLError, RecursionError) as error:
             mark = getattr(error, "problem_mark", None)
             message = getattr(error, "problem", None) or "is nested too deeply"
-            self.problems.append(
-                Problem(str(path), f"not valid YAML: {message}", mark.line + 1 if mark else None)
-            )
+            self.problems.append(Problem(str(path), f"not valid YAML: {message}", mark.line + 1 if mark else None))
 
     def _duplicates(self, node: yaml.Node | None) -> None:
         if isinstance(node, yaml.MappingNode):

@@ -102,9 +102,7 @@ class AnthropicClient:
         import anthropic
 
         self.spec, self.model, self.deadline, self.key = spec, model, deadline, key
-        self.client = anthropic.Anthropic(
-            api_key=key, base_url=spec.base_url, max_retries=0, timeout=deadline
-        )
+        self.client = anthropic.Anthropic(api_key=key, base_url=spec.base_url, max_retries=0, timeout=deadline)
 
     def ask(self, system: str, turns: list[Turn], schema: dict[str, Any]) -> Reply:
         """Ask once."""
@@ -116,9 +114,7 @@ class AnthropicClient:
                 system=system,
                 messages=[{"role": turn.role, "content": turn.text} for turn in turns],
                 max_tokens=self.spec.max_tokens,
-                tools=[
-                    {"name": "submit_scores", "description": "Submit the scores.", "input_schema": schema}
-                ],
+                tools=[{"name": "submit_scores", "description": "Submit the scores.", "input_schema": schema}],
                 tool_choice={"type": "tool", "name": "submit_scores"},
                 **more,
             ),

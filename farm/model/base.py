@@ -62,6 +62,4 @@ class Record(Model):
 
 def canonical_json(value: Any) -> bytes:
     """JSON bytes that depend on the value only (sorted keys, UTF-8, no spaces)."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

@@ -60,9 +60,7 @@ class SolutionProducer(Model):
     type: Literal["solution"] = "solution"
 
 
-Producer = Annotated[
-    ScriptProducer | CommandProducer | NopProducer | SolutionProducer, Field(discriminator="type")
-]
+Producer = Annotated[ScriptProducer | CommandProducer | NopProducer | SolutionProducer, Field(discriminator="type")]
 
 
 def _short_form(value: object) -> object:
@@ -79,4 +77,4 @@ class VariantSpec(Model):
     model: str | None = None
     family: str | None = None
     """Model family, when it cannot be told from the model's id."""
-    env: dict[str, str] = {}
+    env: Annotated[dict[str, str], Field(default_factory=dict)]

@@ -47,13 +47,7 @@ def result_rows(results: Sequence[Result]) -> list[str]:
     for r in results:
         score = f"{r.score.aggregate:.3f}" if r.score else "-"
         passed = ("yes" if r.score.passed else "no") if r.score else "-"
-        why = (
-            f"  {r.score.fail_reason}"
-            if r.score and r.score.fail_reason
-            else f"  {r.reason}"
-            if r.reason
-            else ""
-        )
+        why = f"  {r.score.fail_reason}" if r.score and r.score.fail_reason else f"  {r.reason}" if r.reason else ""
         lines.append(
             f"{_middle(r.scenario, 28):<28} {_middle(r.variant, 16):<16} {r.trial:>5}  {score:>6}  {passed:<4}  "
             f"{r.outcome}{why}"
@@ -65,9 +59,7 @@ def run_line(manifest: Manifest, done: int, results: Sequence[Result] = ()) -> s
     """A run in one line."""
     states = Counter(str(result.outcome) for result in results)
     detail = ", ".join(f"{name} {count}" for name, count in sorted(states.items()))
-    return f"{manifest.run_id}  {manifest.sweep:<20} {done}/{manifest.jobs} jobs" + (
-        f"  ({detail})" if detail else ""
-    )
+    return f"{manifest.run_id}  {manifest.sweep:<20} {done}/{manifest.jobs} jobs" + (f"  ({detail})" if detail else "")
 
 
 def _middle(text: str, width: int) -> str:

@@ -167,7 +167,7 @@ class MemoryLedger:
             if run is not None:
                 run.done.add(index)
                 for table in (run.lease, run.owner, run.sent, run.retry):
-                    table.pop(index, None)  # type: ignore[attr-defined]
+                    table.pop(index, None)
 
     def release(self, run_id: str, index: int, fence: int, retry_at: float) -> None:
         """Give a job back."""

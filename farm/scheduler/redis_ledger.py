@@ -92,7 +92,7 @@ class RedisLedger:
         names = ("meta", "done", "lease", "owner", "sent", "retry")
         return [f"{self.prefix}{{{run_id}}}:{name}" for name in names]
 
-    def _do(self, script: str, run_id: str, *arguments: object) -> Any:
+    def _do(self, script: str, run_id: str, *arguments: str | float) -> Any:
         return self._scripts[script](keys=self._keys(run_id), args=list(arguments))
 
     def open(self, run_id: str, jobs: int, done: Iterable[int], now: float) -> None:
@@ -156,9 +156,7 @@ class RedisLedger:
         cursor = facts.get("cursor", 0)
         bits = self.redis.getrange(bitmap, cursor // 8, (cursor + LOOKAHEAD) // 8)
         first = cursor // 8 * 8
-        ahead = {
-            first + i * 8 + j for i, byte in enumerate(bits) if byte for j in range(8) if byte & (0x80 >> j)
-        }
+        ahead = {first + i * 8 + j for i, byte in enumerate(bits) if byte for j in range(8) if byte & (0x80 >> j)}
         return Progress(
             facts.get("jobs", 0),
             cursor,

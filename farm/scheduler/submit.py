@@ -127,7 +127,7 @@ def _script(
 ) -> tuple[tuple[str, ...], str | None]:
     if script.run is not None:
         return ("sh", "-c", script.run), None
-    assert script.file is not None  # noqa: S101 - the model demands one of the two
+    assert script.file is not None
     source = sweep.beside(script.file)
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, source.name).write_bytes(source.read_bytes())
@@ -143,8 +143,6 @@ def _judge(sweep: LoadedSweep, blobs: Blobs) -> FrozenJudge | None:
     if isinstance(spec, ModelJudge):
         model = sweep.judge.model
         family = spec.family or (family_of(model) if model else None)
-        return FrozenJudge(
-            spec=spec, argv=(), files=None, model=model, model_source=sweep.judge.source, family=family
-        )
+        return FrozenJudge(spec=spec, argv=(), files=None, model=model, model_source=sweep.judge.source, family=family)
     argv, files = _script(spec, sweep, blobs)
     return FrozenJudge(spec=spec, argv=argv, files=files, model=None, model_source="none", family=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 
-class JobRef(NamedTuple):
+@dataclass(frozen=True)
+class JobRef:
     """A job as a message carries it."""
 
     run_id: str
@@ -67,9 +67,7 @@ def order_at(position: int, variants: int, seed: int) -> int:
     return block * variants + arms[place]
 
 
-def tick(
-    views: Sequence[RunView], slots: int, queued: int, now: float, policy: Policy | None = None
-) -> Decision:
+def tick(views: Sequence[RunView], slots: int, queued: int, now: float, policy: Policy | None = None) -> Decision:
     """Decide what to send.
 
     Args:
@@ -111,9 +109,7 @@ def tick(
         share[view.run_id] += len(block)
         room -= len(block)
 
-    finished = tuple(
-        view.run_id for view in views if view.done >= view.jobs or (view.cancelled and not view.leased)
-    )
+    finished = tuple(view.run_id for view in views if view.done >= view.jobs or (view.cancelled and not view.leased))
     return Decision(tuple(send), cursors, finished)
 
 

@@ -69,9 +69,7 @@ def score_file_missing(check: FileMissingCheck, exists: bool) -> CheckScore:
 
 def _score(check: BaseCheck, passed: bool, evidence: str, failing: float = 0.0) -> CheckScore:
     text = "" if passed else evidence[:_EVIDENCE]
-    return CheckScore(
-        id=check.id, axis=check.axis, score=1.0 if passed else failing, evidence=text, code=check.code
-    )
+    return CheckScore(id=check.id, axis=check.axis, score=1.0 if passed else failing, evidence=text, code=check.code)
 
 
 def axes_of(checks: Sequence[CheckScore]) -> tuple[AxisScore, ...]:

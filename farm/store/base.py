@@ -42,7 +42,7 @@ class Store(Protocol):
     def head(self, key: str) -> ObjectInfo | None:
         """What a listing would show for one key."""
 
-    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+    def scan(self, prefix: str) -> Iterator[ObjectInfo]:
         """Every object below a prefix, in order of key."""
 
     def children(self, prefix: str) -> list[str]:

@@ -70,7 +70,7 @@ class LocalStore:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+    def scan(self, prefix: str) -> Iterator[ObjectInfo]:
         """Every object below a prefix, in order of key."""
         directory = self.root / prefix.rpartition("/")[0]
         found = []

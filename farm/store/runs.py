@@ -62,7 +62,7 @@ class Runs:
     def done(self, run_id: str) -> Iterator[Cell]:
         """The cells that have a committed result, from a listing alone."""
         keys = RunKeys(run_id)
-        for info in self.store.list(keys.results):
+        for info in self.store.scan(keys.results):
             yield keys.cell_of_result(info.key)
 
     def has_result(self, run_id: str, cell: Cell) -> bool:
@@ -76,9 +76,11 @@ class Runs:
 
     def results(self, run_id: str) -> list[Result]:
         """Every committed result, in order of key."""
-        keys = [info.key for info in self.store.list(RunKeys(run_id).results)]
+        keys = [info.key for info in self.store.scan(RunKeys(run_id).results)]
         with ThreadPoolExecutor(16) as pool:
-            return [Result.from_bytes(data, key) for key, data in zip(keys, pool.map(self.store.get, keys))]
+            return [
+                Result.from_bytes(data, key) for key, data in zip(keys, pool.map(self.store.get, keys), strict=True)
+            ]
 
     def put_verdict(self, verdict: RunVerdict) -> None:
         """Write the derived verdict."""

@@ -125,7 +125,7 @@ class S3Store:
             return None
         return ObjectInfo(key, answer["ContentLength"], answer["ETag"].strip('"'))
 
-    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+    def scan(self, prefix: str) -> Iterator[ObjectInfo]:
         """Every object below a prefix, page by page."""
         token: dict[str, str] = {}
         while True:

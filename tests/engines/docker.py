@@ -86,9 +86,7 @@ def _dockerd(home: Path, host: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _daemon(words: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
-        )
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
     try:
         yield process
     finally:

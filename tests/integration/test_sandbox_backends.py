@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from farm.model.limits import Limits
+from tests.conftest import need
 from tests.engines import docker as engines
 from workers.sandbox import bwrap
 from workers.sandbox.base import Command, Finished, Mount, Sandbox, SandboxError, Stopped
@@ -26,22 +27,13 @@ from workers.sandbox.process import PlainSandbox
 SURVIVOR = "trap '' TERM; (setsid sh -c \"trap '' TERM; sleep {0}\" &) ; sleep {0}"
 
 
-@pytest.fixture(scope="module")
-def docker_engine() -> Iterator[engines.DockerEngine]:
-    reason = engines.docker_unavailable_reason()
-    if reason:
-        pytest.skip(f"no Docker engine: {reason}")
-    with engines.docker_engine() as engine:
-        yield engine
-
-
 def _sandbox(name: str, request: pytest.FixtureRequest) -> Sandbox:
     if name == "docker":
         return DockerSandbox(request.getfixturevalue("docker_engine").host)
     if name == "bwrap":
         reason = bwrap.why_not()
         if reason:
-            pytest.skip(f"no bubblewrap: {reason}")
+            need(f"no bubblewrap: {reason}")
         return BwrapSandbox()
     return PlainSandbox()
 

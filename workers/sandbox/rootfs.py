@@ -115,9 +115,7 @@ def _python(root: Path) -> Iterator[Path]:
     target = root / "usr/local/lib" / version
 
     def left_out(directory: str, names: list[str]) -> set[str]:
-        return {
-            name for name in names if name in _NO_STDLIB or name.startswith("config-") or name.endswith(".a")
-        }
+        return {name for name in names if name in _NO_STDLIB or name.startswith("config-") or name.endswith(".a")}
 
     shutil.copytree(stdlib, target, ignore=left_out)
     _compile(binary, root, target)

@@ -26,16 +26,14 @@ class Judgement(NamedTuple):
     output_tokens: int
 
 
-def ask_model(
-    judge: FrozenJudge, files: dict[str, bytes], axes: dict[str, AxisSpec], deadline: float
-) -> Judgement:
+def ask_model(judge: FrozenJudge, files: dict[str, bytes], axes: dict[str, AxisSpec], deadline: float) -> Judgement:
     """Ask until the answer fits the rubric, three times at most.
 
     Raises:
         FarmError: the model cannot be reached or refuses the request.
 
     """
-    assert isinstance(judge.spec, ModelJudge)  # noqa: S101 - the caller has looked
+    assert isinstance(judge.spec, ModelJudge)
     client = open_client(judge.spec, judge.model or "", os.environ, deadline)
     system, question = judge_prompt(files, axes, secrets.token_hex(8))
     turns = [Turn("user", question)]
@@ -52,6 +50,4 @@ def ask_model(
             return Judgement(answer.axes, "", asks, tokens_in, tokens_out)
         complaint = "Your answer does not fit:\n- " + "\n- ".join(faults) + "\nAnswer again, in full."
         turns += [Turn("assistant", reply.text or "(empty)"), Turn("user", complaint)]
-    return Judgement(
-        (), f"no valid answer in {REASKS + 1} asks: {'; '.join(faults)}", asks, tokens_in, tokens_out
-    )
+    return Judgement((), f"no valid answer in {REASKS + 1} asks: {'; '.join(faults)}", asks, tokens_in, tokens_out)

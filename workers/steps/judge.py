@@ -62,9 +62,7 @@ def judge(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRec
     return record
 
 
-def _five_files(
-    context: Context, job: Job, produced: ProduceRecord, oracle: OracleRecord
-) -> dict[str, bytes]:
+def _five_files(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRecord) -> dict[str, bytes]:
     """Exactly what a judge sees. Nothing in it names the variant."""
     scores = [{"axis": a.axis, "score": a.score, "evidence": a.evidence} for a in oracle.axes]
     return {
@@ -80,7 +78,7 @@ def _script(
     context: Context, job: Job, files: dict[str, bytes], axes: dict[str, AxisSpec]
 ) -> tuple[tuple[JudgeAxis, ...], str]:
     frozen = job.manifest.judge
-    assert frozen is not None  # noqa: S101 - the caller has looked
+    assert frozen is not None
     room = job.directory / "judge"
     room.mkdir()
     for name, data in files.items():

@@ -54,13 +54,11 @@ def score(context: Context, job: Job, produced: ProduceRecord) -> OracleRecord:
     return record
 
 
-def _check(
-    context: Context, job: Job, check: Check, room: Path, produced: ProduceRecord, left: float
-) -> CheckScore:
+def _check(context: Context, job: Job, check: Check, room: Path, produced: ProduceRecord, left: float) -> CheckScore:
     if isinstance(check, CmdCheck):
         if left <= 0:
             return score_cmd(check, None, b"the oracle's deadline had passed")
-        mounts = ()
+        mounts: tuple[Mount, ...] = ()
         if job.scenario.oracle_files:
             mounts = (Mount(context.tree(job.scenario.oracle_files), ORACLE_DIR),)
         env = {"FARM_ORACLE": ORACLE_DIR, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
