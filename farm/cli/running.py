@@ -140,10 +140,8 @@ def show_plan(loaded: LoadedSweep, as_json: bool) -> None:
     if as_json:
         console.out_json("plan", data)
         return
-    console.out(
     size = f"{len(loaded.scenarios)} scenarios x {len(spec.variants)} variants x {spec.trials} trials"
     console.out(f"{spec.name}: {size} = {jobs} jobs")
-    )
     for scenario in loaded.scenarios:
         console.out(
             f"  {scenario.spec.id:<28} {scenario.spec.type:<7} {len(scenario.oracle.checks)} checks, judge: "

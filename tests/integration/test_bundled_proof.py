@@ -27,7 +27,7 @@ def results(tmp_path_factory):
     (home / "s.yml").write_text(SWEEP.format(scenarios=", ".join(bundled_scenarios())))
     store = LocalStore(home / "store")
     manifest = submit(load_sweep(home / "s.yml", Overrides(), {}), store)
-    run_embedded(manifest, store, 2, lambda state: None, "memory")
+    run_embedded(manifest, store, 2, lambda state: None, "redis")
     return {(r.scenario, r.variant): r for r in Runs(store).results(manifest.run_id)}
 
 
@@ -92,7 +92,7 @@ variants:
     )
     store = LocalStore(tmp_path / "store")
     manifest = submit(load_sweep(tmp_path / "s.yml", Overrides(), {}), store)
-    run_embedded(manifest, store, 2, lambda state: None, "memory")
+    run_embedded(manifest, store, 2, lambda state: None, "redis")
     results = {r.variant: r for r in Runs(store).results(manifest.run_id)}
     scores = {
         name: {axis.name: axis.score for axis in r.score.axes if axis.confidence}

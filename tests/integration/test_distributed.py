@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from farm.inputs.bundled import bundled_root
+from farm.store.keys import RunKeys
 from farm.store.open import open_store
 from farm.store.runs import Runs
 from tests.engines.s3 import s3_server
@@ -58,7 +59,9 @@ def s3_env():
         yield {**os.environ, **found, "FARM_STORE": "s3://evals/team"}
 
 
-def test_embedded_and_distributed_agree(tmp_path, redis_url, docker_engine, s3_env):
+def test_embedded_and_distributed_agree(tmp_path, redis_url, docker_engine, s3_env, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, s3_env[name])
     sweep = tmp_path / "s.yml"
     sweep.write_text(SWEEP.format(demo=bundled_root() / "demo"))
     local = {**os.environ, "FARM_STORE": str(tmp_path / "store")}
@@ -81,8 +84,6 @@ def test_embedded_and_distributed_agree(tmp_path, redis_url, docker_engine, s3_e
             worker.send_signal(signal.SIGTERM)
         for worker in workers:
             worker.wait(30)
-    there = Runs(open_store("s3://evals/team", s3_env | {"AWS_EC2_METADATA_DISABLED": "true"}))
-    os.environ.update({k: v for k, v in s3_env.items() if k.startswith("AWS_")})
     there = Runs(open_store("s3://evals/team", s3_env))
     ours, theirs = here.results(embedded), there.results(run_id)
     assert len(ours) == 8 and essence(ours) == essence(theirs)
@@ -123,14 +124,13 @@ def test_a_cancelled_run_stops_and_resumes(tmp_path):
     farm("cancel", run_id, env=env)
     assert process.wait(60) == 3
     process.stdout.close()
-    first = {
-        cell: runs.store.get(f"runs/{run_id}/results/{'/'.join(map(str, cell))}.json") for cell in runs.done(run_id)
-    }
+    keys = RunKeys(run_id)
+    first = {cell: runs.store.get(keys.result(cell)) for cell in runs.done(run_id)}
     assert 0 < len(first) < 12
     farm("resume", run_id, env=env)
     assert len(list(runs.done(run_id))) == 12
     for cell, data in first.items():
-        assert runs.store.get(f"runs/{run_id}/results/{'/'.join(map(str, cell))}.json") == data
+        assert runs.store.get(keys.result(cell)) == data
 
 
 def test_invalid_input_ends_with_2_and_starts_nothing(tmp_path, docker_engine):
@@ -138,10 +138,10 @@ def test_invalid_input_ends_with_2_and_starts_nothing(tmp_path, docker_engine):
     sweep = tmp_path / "s.yml"
     cases = {
         "scenarios: [absent]\nvariants: [{name: baseline, producer: nop}]\n": "no scenario directory 'absent'",
-        "scenarios: [fix-failing-test]\nsandbox: docker\nimage: absent:9\nvariants: [{name: baseline, producer: nop}]\n": (
-            "image 'absent:9' is not on the engine"
-        ),
-        "scenarios: [fix-failing-test]\nvariants: [{name: baseline, producer: {type: command, argv: [a]}, model: gpt-5}]\n"
+        "scenarios: [fix-failing-test]\nsandbox: docker\nimage: absent:9\n"
+        "variants: [{name: baseline, producer: nop}]\n": ("image 'absent:9' is not on the engine"),
+        "scenarios: [fix-failing-test]\n"
+        "variants: [{name: baseline, producer: {type: command, argv: [a]}, model: gpt-5}]\n"
         "judge: {type: openai, model: gpt-4}\n": "one family",
     }
     for text, wanted in cases.items():
