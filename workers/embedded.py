@@ -122,8 +122,13 @@ def _beside(
             name="embedded-host",
         )
         host.start()
+
+        def step() -> None:
+            if not host.is_alive():
+                raise Unreachable("the embedded worker host ended; see above")
+
         try:
-            yield Context(store, RedisLedger(url)), lambda: None
+            yield Context(store, RedisLedger(url)), step
         finally:
             stop.set()
             host.join(30)

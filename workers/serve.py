@@ -11,7 +11,7 @@ import time
 
 import structlog
 
-from farm.errors import FarmError
+from farm.errors import FarmError, Unreachable
 from farm.scheduler.redis_ledger import RedisLedger
 from farm.store.open import open_store
 from workers.app import make_app, queue_name
@@ -22,6 +22,8 @@ from workers.tasks import register_tasks
 log = structlog.get_logger()
 _ALIVE = 30.0
 _TICK = 0.5
+_EARLY = 10.0
+_EARLY_ENDS = 3
 
 
 def celery_command(slots: int, queues: list[str]) -> list[str]:
@@ -48,11 +50,16 @@ def serve(store_url: str, broker: str, slots: int, queues: list[str], stop: thre
     register_tasks(app, lambda: context)
     dispatcher = Dispatcher(context, app)
     worker: subprocess.Popen[bytes] | None = None
+    started, early_ends = 0.0, 0
     try:
         while not stop.is_set():
             if worker is None or worker.poll() is not None:
                 if worker is not None:
+                    early_ends = early_ends + 1 if time.monotonic() - started < _EARLY else 0
+                    if early_ends >= _EARLY_ENDS:
+                        raise Unreachable(f"the Celery worker ends at once (exit code {worker.returncode}); see above")
                     log.warning("celery worker ended, starting another", code=worker.returncode)
+                started = time.monotonic()
                 worker = subprocess.Popen(
                     celery_command(slots, queues),
                     env=env,
