@@ -71,7 +71,7 @@ def run_job(context: Context, run_id: str, index: int) -> Ended:
         attempts = len(context.store.children(RunKeys(run_id).job(cell)))
         context.ledger.release(run_id, index, claim.fence, time.time() + _RETRY_BASE * 2**attempts)
         return Ended.RETRY
-    won = context.runs.commit(result)
+    won = context.runs.commit(result, manifest.store_class, claim.fence)
     context.ledger.finish(run_id, index, claim.fence)
     return Ended.COMMITTED if won else Ended.DUPLICATE
 
@@ -133,7 +133,7 @@ class _Steps:
         prefix = RunKeys(job.manifest.run_id).job(cell)
         self.found: dict[str, str] = {}
         self.attempts = {f"{job.attempt:016d}"}
-        for info in context.store.scan(prefix):
+        for info in context.store.list(prefix):
             attempt, _, name = info.key.removeprefix(prefix).partition("/")
             self.attempts.add(attempt)
             self.found.setdefault(name, info.key)

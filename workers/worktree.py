@@ -329,16 +329,22 @@ def _quoted(path: str) -> bytes:
 def seed(tree: Path, layers: list[list[Path]]) -> str:
     """Build a worktree: one commit for each layer (its directories copied over each other), nothing else.
 
-    Dates and identity are fixed, so equal content gives an equal commit id, which is returned.
+    Dates and identity are fixed, so equal content gives an equal commit id, which is returned. A `.git`
+    in a layer is left out: its configuration could run commands on this host.
     """
     tree.mkdir(parents=True)
     _git("init", "--quiet", "--template=", "--initial-branch=main", str(tree))
     for layer in layers:
         for source in layer:
-            shutil.copytree(source, tree, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(source, tree, symlinks=True, dirs_exist_ok=True, ignore=_repositories)
         _git("-C", str(tree), "add", "--all", "--force")
         _git("-C", str(tree), "commit", "--quiet", "--allow-empty", "--no-verify", "-m", "seed")
     return _git("-C", str(tree), "rev-parse", "HEAD").decode().strip()
+
+
+def _repositories(_: str, names: list[str]) -> set[str]:
+    """Any `.git`, however it is written: git on the host would run what its configuration names."""
+    return {name for name in names if name.lower() == ".git"}
 
 
 def _git(*arguments: str, data: bytes | None = None) -> bytes:

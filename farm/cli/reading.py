@@ -9,9 +9,9 @@ from farm.cli import console
 from farm.errors import Exit, InputError, NotFound
 from farm.inputs.sweep_file import load_rubric
 from farm.model.manifest import Cell
-from farm.model.result import Result
 from farm.model.verdict import Call, RunVerdict
 from farm.report.terminal import MEANINGS, result_rows, run_line, verdict_table
+from farm.store.base import KeyMissing
 from farm.store.keys import RunKeys
 from farm.store.open import open_store
 from farm.store.pull import pull_run
@@ -115,10 +115,10 @@ def show(store: str, what: str, as_json: bool) -> None:
         v.name for v in manifest.variants
     }:
         raise NotFound(f"run {run_id} has no cell {'/'.join(parts[1:])}; `farm results {run_id}` lists them")
-    key = RunKeys(run_id).result(cell)
-    if runs.store.head(key) is None:
-        raise NotFound(f"no result yet for {'/'.join(parts[1:])} in run {run_id}")
-    result = Result.from_bytes(runs.store.get(key), key)
+    try:
+        result = runs.result(run_id, cell)
+    except KeyMissing:
+        raise NotFound(f"no result yet for {'/'.join(parts[1:])} in run {run_id}") from None
     if as_json:
         console.out_json("result", result.model_dump(mode="json"))
         return

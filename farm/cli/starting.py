@@ -9,6 +9,7 @@ from pathlib import Path
 from farm.cli import console, running, schemas
 from farm.errors import Exit, FarmError, InputError
 from farm.inputs.bundled import bundled_root
+from farm.model.store_class import StoreClass
 from farm.store.open import open_store
 
 _SWEEP = """\
@@ -109,17 +110,13 @@ def _docker() -> str:
 
 
 def _store(url: str) -> str:
-    import uuid
+    from farm.store.probe import probe
 
     store = open_store(url)
     store.ensure()
-    key = f".probe/{uuid.uuid4().hex}"
-    try:
-        if not store.put_new(key, b"1") or store.put_new(key, b"2"):
-            raise FarmError(f"{store.url} does not enforce conditional writes; results could be overwritten")
-    finally:
-        store.delete(key)
-    return f"{store.url}: conditional writes are enforced"
+    found = probe(store)
+    how = "first writer wins" if found is StoreClass.ATOMIC else "not enforced; results use fenced keys instead"
+    return f"{store.url}: conditional writes are {found} ({how})"
 
 
 def _broker(url: str) -> str:

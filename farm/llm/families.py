@@ -4,44 +4,72 @@ from __future__ import annotations
 
 import re
 
+# What a name of the family begins with, as regular expressions. Words that are words elsewhere too
+# (command, opus, phi) are held to the forms in which they name a model.
 _STEMS: dict[str, tuple[str, ...]] = {
-    "anthropic-claude": ("claude", "sonnet", "opus", "haiku"),
-    "openai-gpt": ("gpt", "chatgpt", "codex", "davinci"),
-    "google-gemini": ("gemini", "gemma", "palm", "bard"),
-    "mistral": ("mistral", "mixtral", "codestral", "ministral", "devstral", "magistral"),
+    "anthropic-claude": ("claude", r"(?:sonnet|opus|haiku)(?=$|[-_.@: ]?v?\d|-latest|\[)"),
+    "openai-gpt": (
+        r"gpt(?![-_]?(?:j|neo|neox|sw3)(?:[-_.:@ ]|$))(?!4all)",
+        "chatgpt",
+        "codex",
+        "(?:text-|code-)?davinci",
+        r"o[1-9](?=$|[-_.:@ ])",
+    ),
+    "google-gemini": ("gemini", "(?:code|med|shield|pali|t5)?gemma", r"palm(?=$|-?\d)", r"bard(?=$|-?\d)"),
+    "mistral": ("(?:open-)?mi[sx]tral", "codestral", "ministral", "devstral", "magistral", "mathstral", "pixtral"),
     "deepseek": ("deepseek",),
-    "meta-llama": ("llama", "codellama", "code-llama"),
+    "meta-llama": (r"(?:code-?)?llama(?!\.cpp)",),
     "xai-grok": ("grok",),
-    "cohere": ("command", "command-r", "aya"),
-    "qwen": ("qwen", "qwq"),
-    "microsoft-phi": ("phi",),
-    "moonshot-kimi": ("kimi",),
-    "zhipu-glm": ("glm",),
+    "cohere": (
+        r"command(?=$|[:@]|-(?:r|a|light|nightly|text|xlarge|medium)(?![a-z]))",
+        r"aya(?=$|[:@]|-?\d|-expanse|-vision)",
+    ),
+    "qwen": ("(?:code)?qwen", "q[wv]q"),
+    "microsoft-phi": (r"phi(?=[-_]?\d)",),
+    "moonshot-kimi": ("kimi", r"moonshot-(?=v\d)"),
+    "zhipu-glm": ("(?:chat)?glm",),
     "ibm-granite": ("granite",),
     "smollm": ("smollm",),
 }
 
-_PATTERNS = [
-    # A stem may be followed by a version number, then by a separator or the end.
-    (family, re.compile(rf"(?:{'|'.join(map(re.escape, stems))})(?:\d+[a-z]?)?(?=[-_.:@ ]|$)"))
-    for family, stems in _STEMS.items()
-]
-_PATTERNS.append(("openai-gpt", re.compile(r"o[1-9](?=[-_.:@ ]|$)")))
+# A stem may run on into a version (gpt4o, llama3, mistral7b, qwen2.5); then a separator or the end.
+_END = r"(?:v?\d[0-9a-z]*)?(?=[-_.:@+ \[]|$)"
+_FAMILIES = [(family, re.compile(rf"(?:{'|'.join(stems)}){_END}")) for family, stems in _STEMS.items()]
+
+# What may stand in front of a name inside its own segment: an inference region of Bedrock, a vendor, a
+# cloud, a provider before a colon. Anything in front of a slash is passed over whatever it is.
+_FRONT = re.compile(
+    r"ft:"
+    r"|(?:us|us-gov|eu|apac|jp|au|ca|sa|me|global)\."
+    r"|(?:anthropic|openai|google(?:-(?:gla|vertex)(?=:))?|meta|x-?ai|cohere|c4ai|mistral(?:ai)?|deepseek(?:-ai)?|qwen|alibaba|moonshot(?:ai)?"
+    r"|microsoft|zhipu(?:ai)?|z-?ai|ibm|azure(?:[-_]ai)?|bedrock|vertex(?:[-_]ai)?|databricks"
+    r"|openrouter|ollama|groq|together|fireworks|github)[-._:]+"
+)
+
+# Organisations that publish one family only, so that their name tells it where the model's does not.
+_ORGANISATIONS = {
+    "mistralai": "mistral",
+    "meta-llama": "meta-llama",
+    "x-ai": "xai-grok",
+    "deepseek-ai": "deepseek",
+    "moonshotai": "moonshot-kimi",
+    "qwen": "qwen",
+}
 
 
 def family_of(model_id: str) -> str | None:
     """The family of a model id, or None when it is not known.
 
-    Routers, clouds and vendors in front (`openrouter/anthropic/…`, `us.anthropic.…`, `azure/…`) are
-    passed over: each part after a slash, and each word after a dot, may be where the name begins.
+    Routers, clouds and organisations in front (`openrouter/anthropic/…`, `us.anthropic.…`, `azure/…`)
+    are passed over; quotes and case do not matter.
     """
-    last = model_id.strip().lower().rsplit("/", 1)[-1]
-    starts = [0, *(match.end() for match in re.finditer(r"\.|:", last))]
-    vendor = re.match(r"(?:anthropic|openai|google|meta|xai|cohere|mistralai|deepseek-ai)[-.]", last)
-    if vendor:
-        starts.append(vendor.end())
-    for start in starts:
-        for family, pattern in _PATTERNS:
-            if pattern.match(last, start):
+    *fronts, name = model_id.strip().strip("'\"").strip().lower().split("/")
+    start = 0
+    while True:
+        for family, pattern in _FAMILIES:
+            if pattern.match(name, start):
                 return family
-    return None
+        front = _FRONT.match(name, start)
+        if front is None:
+            return _ORGANISATIONS.get(fronts[-1]) if fronts and name else None
+        start = front.end()

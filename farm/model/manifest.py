@@ -13,6 +13,7 @@ from farm.model.limits import Deadlines, Limits
 from farm.model.oracle import OracleSpec
 from farm.model.rubric import Rubric
 from farm.model.scalars import Digest, LifecycleType, Slug
+from farm.model.store_class import StoreClass
 from farm.model.sweep import SandboxBackend, Statistics
 
 
@@ -95,6 +96,8 @@ class Manifest(Record):
     sandbox: SandboxBackend
     queue: Slug
     statistics: Statistics
+    store_class: StoreClass
+    """What a race at submit told of the store; it decides how results are committed."""
     max_attempts: int
     priority: int
 

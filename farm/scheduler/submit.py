@@ -15,9 +15,11 @@ from farm.llm.families import family_of
 from farm.model.judge import ModelJudge, ScriptJudge
 from farm.model.limits import Deadlines, Limits
 from farm.model.manifest import FrozenJudge, FrozenScenario, FrozenVariant, Manifest
+from farm.model.store_class import StoreClass
 from farm.model.variant import CommandProducer, ScriptProducer, VariantSpec
 from farm.store.base import Store
 from farm.store.blobs import Blobs
+from farm.store.probe import probe
 from farm.store.runs import Runs
 
 PRODUCER_DIR = "/farm/producer"
@@ -37,12 +39,12 @@ def new_run_id(now: datetime) -> str:
 def submit(sweep: LoadedSweep, store: Store) -> Manifest:
     """Freeze a sweep and make it a run. Afterwards nothing of the submitter's disk is needed."""
     store.ensure()
-    manifest = freeze(sweep, Blobs(store), datetime.now(UTC))
+    manifest = freeze(sweep, Blobs(store), probe(store), datetime.now(UTC))
     Runs(store).create(manifest)
     return manifest
 
 
-def freeze(sweep: LoadedSweep, blobs: Blobs, now: datetime) -> Manifest:
+def freeze(sweep: LoadedSweep, blobs: Blobs, store_class: StoreClass, now: datetime) -> Manifest:
     """Pack everything a sweep names into blobs and describe it in a manifest."""
     spec = sweep.spec
     try:
@@ -62,6 +64,7 @@ def freeze(sweep: LoadedSweep, blobs: Blobs, now: datetime) -> Manifest:
             sandbox=spec.sandbox,
             queue=spec.queue,
             statistics=spec.statistics,
+            store_class=store_class,
             max_attempts=spec.max_attempts,
             priority=spec.priority,
         )

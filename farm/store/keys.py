@@ -11,14 +11,20 @@ blobs/sha256/<2>/<digest>
 
 from __future__ import annotations
 
+import re
+
 from farm.model.manifest import Cell
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 RUNS = "runs/"
 ACTIVE = "active/"
 
 
 def blob_key(digest: str) -> str:
-    """Where a blob lies."""
+    """Where a blob lies. Raises ValueError for what is no digest."""
+    if not _DIGEST.fullmatch(digest):
+        raise ValueError(f"not a digest: {digest!r}")
     hexadecimal = digest.removeprefix("sha256:")
     return f"blobs/sha256/{hexadecimal[:2]}/{hexadecimal}"
 

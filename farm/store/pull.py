@@ -48,7 +48,7 @@ def pull_run(store: Store, run_id: str, into: Path) -> Pulled:
     root = RunKeys(run_id).root
     transferred = unchanged = repaired = size = 0
     stated: dict[str, str] = {}
-    for info in store.scan(root):
+    for info in store.list(root):
         path = into / info.key.removeprefix(root)
         known = index.get(info.key)
         current = path.read_bytes() if path.is_file() else None

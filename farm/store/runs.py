@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from farm.errors import NotFound, RecordError
 from farm.model.manifest import Cell, Manifest
 from farm.model.result import Result
+from farm.model.store_class import StoreClass
 from farm.model.verdict import RunVerdict
 from farm.store.base import KeyMissing, Store
+from farm.store.commit import CommitOutcome, commit_once, committed, is_committed, read_committed
 from farm.store.keys import ACTIVE, RUNS, RunKeys, active_key
 
 
@@ -62,21 +64,26 @@ class Runs:
     def done(self, run_id: str) -> Iterator[Cell]:
         """The cells that have a committed result, from a listing alone."""
         keys = RunKeys(run_id)
-        for info in self.store.scan(keys.results):
-            yield keys.cell_of_result(info.key)
+        for key, _ in committed(self.store, keys.results):
+            yield keys.cell_of_result(key)
 
     def has_result(self, run_id: str, cell: Cell) -> bool:
         """Whether a job is committed."""
-        return self.store.head(RunKeys(run_id).result(cell)) is not None
+        return is_committed(self.store, RunKeys(run_id).result(cell))
 
-    def commit(self, result: Result) -> bool:
-        """Commit a result, first writer wins. Returns whether this one won."""
-        cell = Cell(result.scenario, result.variant, result.trial)
-        return self.store.put_new(RunKeys(result.run_id).result(cell), result.to_bytes())
+    def commit(self, result: Result, store_class: StoreClass, fence: int) -> bool:
+        """Commit a result, first writer wins. Returns whether this one was seen to win."""
+        key = RunKeys(result.run_id).result(Cell(result.scenario, result.variant, result.trial))
+        return commit_once(self.store, store_class, key, fence, result.to_bytes()) is CommitOutcome.WON
+
+    def result(self, run_id: str, cell: Cell) -> Result:
+        """The committed result of a job. Raises KeyMissing."""
+        key = RunKeys(run_id).result(cell)
+        return Result.from_bytes(read_committed(self.store, key), key)
 
     def results(self, run_id: str) -> list[Result]:
         """Every committed result, in order of key."""
-        keys = [info.key for info in self.store.scan(RunKeys(run_id).results)]
+        keys = [info.key for _, info in committed(self.store, RunKeys(run_id).results)]
         with ThreadPoolExecutor(16) as pool:
             return [
                 Result.from_bytes(data, key) for key, data in zip(keys, pool.map(self.store.get, keys), strict=True)

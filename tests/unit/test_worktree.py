@@ -47,6 +47,20 @@ def test_seed_is_one_commit_and_reproducible(trees):
     assert log[0] == log[1] and log[0].count("\n") == 1
 
 
+@pytest.mark.parametrize("name", [".git", ".GIT"])
+def test_a_layers_own_repository_runs_nothing(tmp_path, name):
+    layer, flag = tmp_path / "layer", tmp_path / "ran"
+    subprocess.check_call(["git", "init", "-q", layer])
+    with (layer / ".git" / "config").open("a") as config:
+        config.write(f'[filter "x"]\n\tclean = touch {flag}; cat\n')
+    (layer / ".gitattributes").write_text("* filter=x\n")
+    (layer / "a").write_text("a")
+    (layer / ".git").rename(layer / name)
+    seed(tmp_path / "tree", [[layer]])
+    assert not flag.exists() and not (tmp_path / "tree" / ".GIT").exists()
+    assert "filter" not in (tmp_path / "tree" / ".git" / "config").read_text()
+
+
 def test_every_kind_of_change_is_seen(trees):
     before, after = trees
     (after / "test_a.py").unlink()

@@ -37,7 +37,7 @@ def score(context: Context, job: Job, produced: ProduceRecord) -> OracleRecord:
     room = job.directory / "clean"
     copy_tree(context.template(scenario, None).tree, room)
     run_setup(job, room)
-    change = context.blobs.get(produced.delta)
+    change = context.blobs.get_bytes(produced.delta)
     tampered = apply_change(change, room, lambda path: matches(path, scenario.protected))
 
     checks = []

@@ -65,7 +65,7 @@ def produce(context: Context, job: Job) -> ProduceRecord:
         outcome=outcome,
         reason=reason,
         exit_code=done.exit_code,
-        delta=context.blobs.put(pack_change(tree, after, change, scenario.limits)),
+        delta=context.blobs.put_bytes(pack_change(tree, after, change, scenario.limits)),
         diff=save(context, job, "diff.patch", diff.patch),
         transcript=save(context, job, "transcript.md", done.output),
         added_lines=diff.added,
