@@ -7,6 +7,7 @@ import shutil
 import socket
 import tempfile
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from farm.scheduler.ledger import Ledger
 from farm.store.base import Store
 from farm.store.blobs import Blobs
 from farm.store.runs import Runs
-from workers.worktree import discard, seed
+from workers.worktree import discard, seed, snapshot
 
 
 class Template(NamedTuple):
@@ -40,6 +41,8 @@ class Context:
         self.scratch.mkdir(parents=True, exist_ok=True)
         self.worker = f"{socket.gethostname()}-{os.getpid()}"
         self.manifest = lru_cache(64)(self.runs.manifest)
+        # A template never changes, so neither does what it holds: hashed once, not for each trial.
+        self.snapshot = lru_cache(16)(snapshot)
         self._building = threading.Lock()
 
     def trial_directory(self, name: str) -> Path:
@@ -49,13 +52,7 @@ class Context:
     def tree(self, digest: str) -> Path:
         """A stored tree, unpacked once per host and shared read-only."""
         target = self.scratch / "trees" / digest.removeprefix("sha256:")
-        if not target.exists():
-            with self._building:
-                partial = Path(tempfile.mkdtemp(prefix=".tree-", dir=self.scratch))
-                self.blobs.get_tree(digest, partial / "t")
-                _publish(partial / "t", target)
-                discard(partial)
-        return target
+        return self._once(target, lambda into: self.blobs.get_tree(digest, into))
 
     def template(self, scenario: FrozenScenario, overlay: str | None) -> Template:
         """The seeded worktree of a scenario, with or without an overlay, built once per host."""
@@ -69,14 +66,25 @@ class Context:
             brought = frozenset(p.relative_to(extra).as_posix() for p in extra.rglob("*") if not p.is_dir())
         name = "-".join(d.removeprefix("sha256:")[:24] for d in (scenario.fixture, overlay) if d)
         target = self.scratch / "seeds" / name
+
+        def build(into: Path) -> None:
+            into.mkdir()
+            (into / "commit").write_text(seed(into / "tree", layers))
+
+        built = self._once(target, build)
+        return Template(built / "tree", (built / "commit").read_text(), brought)
+
+    def _once(self, target: Path, build: Callable[[Path], None]) -> Path:
+        """A directory that is built at the first need and then stays as it is."""
         if not target.exists():
             with self._building:
-                partial = Path(tempfile.mkdtemp(prefix=".seed-", dir=self.scratch))
-                commit = seed(partial / "s" / "tree", layers)
-                (partial / "s" / "commit").write_text(commit)
-                _publish(partial / "s", target)
-                discard(partial)
-        return Template(target / "tree", (target / "commit").read_text(), brought)
+                # Another thread may have built it while this one waited.
+                if not target.exists():
+                    partial = Path(tempfile.mkdtemp(prefix=".building-", dir=self.scratch))
+                    build(partial / "d")
+                    _publish(partial / "d", target)
+                    discard(partial)
+        return target
 
 
 def _publish(source: Path, target: Path) -> None:

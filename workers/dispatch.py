@@ -15,7 +15,6 @@ import structlog
 from celery import Celery
 
 from farm.model.manifest import Manifest
-from farm.scheduler.ledger import Progress
 from farm.scheduler.tick import JobRef, RunView, tick
 from farm.verdicts import run_verdict
 from workers.app import queue_name
@@ -65,26 +64,11 @@ class Dispatcher:
             ledger.open(run_id, manifest.jobs, (index(cell) for cell in self.context.runs.done(run_id)), now)
         if self.context.runs.cancelled(run_id):
             ledger.cancel(run_id)
-        state: Progress = ledger.progress(run_id, now)
-        return RunView(
-            run_id=run_id,
-            jobs=manifest.jobs,
-            variants=len(manifest.variants),
-            seed=manifest.seed,
-            priority=manifest.priority,
-            cancelled=state.cancelled,
-            cursor=state.cursor,
-            done=state.done,
-            done_ahead=state.done_ahead,
-            sent=state.sent,
-            leased=state.leased,
-            expired=state.expired,
-            due=state.due,
-        )
+        return RunView(run_id, len(manifest.variants), manifest.seed, manifest.priority, ledger.progress(run_id, now))
 
     def _queued(self, queues: set[str]) -> int:
         """Messages that the broker holds and no worker has taken."""
-        with self.app.connection_for_write() as connection:
+        with self.app.connection_or_acquire() as connection:
             channel: Any = connection.default_channel
             return sum(channel._size(queue_name(name)) for name in queues)
 

@@ -21,10 +21,12 @@ from celery.worker import WorkController
 
 from farm.errors import Unreachable
 from farm.model.manifest import Manifest
-from farm.scheduler.ledger import MemoryLedger, Progress
+from farm.scheduler.ledger import MemoryLedger
+from farm.scheduler.progress import Progress
 from farm.scheduler.redis_ledger import RedisLedger
 from farm.store.base import Store
 from workers.app import make_app, queue_name
+from workers.child import end
 from workers.context import Context
 from workers.dispatch import Dispatcher
 from workers.serve import serve
@@ -166,9 +168,4 @@ def private_server(binary: str) -> Iterator[str]:
                 time.sleep(0.01)
             yield f"redis+socket://{path}"
         finally:
-            server.terminate()
-            try:
-                server.wait(5)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
+            end(server, 5)

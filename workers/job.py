@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ import structlog
 
 from farm.errors import FarmError
 from farm.model.base import Record
-from farm.model.manifest import Cell, Manifest
+from farm.model.manifest import Cell
 from farm.model.result import Result, Score
 from farm.model.steps import JudgeRecord, OracleRecord, Outcome, ProduceRecord
 from farm.scoring.rules import score_trial
@@ -62,14 +62,15 @@ def run_job(context: Context, run_id: str, index: int) -> Ended:
         scenario = manifest.scenario(cell.scenario)
         job = Job(manifest, scenario, cell.variant, cell.trial, claim.fence, directory, stop)
         try:
-            result = _attempt(context, job, cell)
+            steps = _Steps(context, job, cell)
+            result = _attempt(steps)
         except Stopped:
             return Ended.STOPPED
         finally:
             discard(directory)
     if result is None:
-        attempts = len(context.store.children(RunKeys(run_id).job(cell)))
-        context.ledger.release(run_id, index, claim.fence, time.time() + _RETRY_BASE * 2**attempts)
+        retry_at = time.time() + _RETRY_BASE * 2 ** len(steps.attempts)
+        context.ledger.release(run_id, index, claim.fence, retry_at)
         return Ended.RETRY
     won = context.runs.commit(result, manifest.store_class, claim.fence)
     context.ledger.finish(run_id, index, claim.fence)
@@ -101,9 +102,9 @@ def _beating(context: Context, run_id: str, index: int, fence: int) -> Iterator[
         over.set()
 
 
-def _attempt(context: Context, job: Job, cell: Cell) -> Result | None:
+def _attempt(steps: _Steps) -> Result | None:
     """Walk the steps. None when infrastructure failed and another attempt is allowed."""
-    steps = _Steps(context, job, cell)
+    context, job = steps.context, steps.job
     try:
         produced = steps.get(ProduceRecord, "produce.json", lambda: produce.produce(context, job))
         scored = steps.get(OracleRecord, "oracle.json", lambda: oracle.score(context, job, produced))
@@ -111,17 +112,17 @@ def _attempt(context: Context, job: Job, cell: Cell) -> Result | None:
     except Stopped:
         raise
     except StepFailed as error:
-        return _failed(context, job, cell, Outcome(error.outcome), str(error))
+        return _failed(steps, Outcome(error.outcome), str(error))
     except (FarmError, OSError) as error:
-        return _failed(context, job, cell, Outcome.INFRA_ERROR, str(error))
+        return _failed(steps, Outcome.INFRA_ERROR, str(error))
     except Exception as error:
         # An unknown error is infrastructure and never a score.
-        log.exception("job failed", run=job.manifest.run_id, cell=cell)
-        return _failed(context, job, cell, Outcome.INFRA_ERROR, f"{type(error).__name__}: {error}")
+        log.exception("job failed", run=job.manifest.run_id, cell=steps.cell)
+        return _failed(steps, Outcome.INFRA_ERROR, f"{type(error).__name__}: {error}")
     answers = judged.axes if judged else ()
     total = score_trial(job.manifest.rubric, job.scenario.type, scored.axes, answers, job.scenario.judge_axes)
     seconds = {**produced.seconds, "oracle": scored.seconds, "judge": judged.seconds if judged else 0.0}
-    return _result(job, cell, produced.outcome, produced.reason, total, steps, seconds, produced, scored, judged)
+    return _result(steps, produced.outcome, produced.reason, total, seconds, produced, scored, judged)
 
 
 class _Steps:
@@ -130,6 +131,7 @@ class _Steps:
     def __init__(self, context: Context, job: Job, cell: Cell):
         self.context = context
         self.job = job
+        self.cell = cell
         prefix = RunKeys(job.manifest.run_id).job(cell)
         self.found: dict[str, str] = {}
         self.attempts = {f"{job.attempt:016d}"}
@@ -138,43 +140,47 @@ class _Steps:
             self.attempts.add(attempt)
             self.found.setdefault(name, info.key)
 
-    def get(self, kind: type[R], name: str, compute: object) -> R:
+    def get(self, kind: type[R], name: str, compute: Callable[[], R]) -> R:
         """A finished record is never computed again."""
         record = self.get_optional(kind, name, compute)
         assert record is not None
         return record
 
-    def get_optional(self, kind: type[R], name: str, compute: object) -> R | None:
+    def get_optional(self, kind: type[R], name: str, compute: Callable[[], R | None]) -> R | None:
         if name in self.found:
             return kind.from_bytes(self.context.store.get(self.found[name]), self.found[name])
-        record: R | None = compute()  # type: ignore[operator]
+        record = compute()
         if record is not None:
-            self.found[name] = attempt_key(self.job, name)
+            self.left(name)
         return record
 
+    def left(self, name: str) -> None:
+        """Note a file that this attempt has left; an earlier attempt's of that name goes before it."""
+        self.found.setdefault(name, attempt_key(self.job, name))
 
-def _failed(context: Context, job: Job, cell: Cell, outcome: Outcome, reason: str) -> Result | None:
-    log.warning("attempt failed", run=job.manifest.run_id, cell="/".join(map(str, cell)), reason=reason)
-    save(context, job, "failure.json", json.dumps({"outcome": outcome, "reason": reason}).encode())
-    steps = _Steps(context, job, cell)
+
+def _failed(steps: _Steps, outcome: Outcome, reason: str) -> Result | None:
+    job = steps.job
+    log.warning("attempt failed", run=job.manifest.run_id, cell="/".join(map(str, steps.cell)), reason=reason)
+    save(steps.context, job, "failure.json", json.dumps({"outcome": outcome, "reason": reason}).encode())
+    steps.left("failure.json")
     if len(steps.attempts) < job.manifest.max_attempts:
         return None
-    return _result(job, cell, outcome, reason, None, steps, {}, None, None, None)
+    return _result(steps, outcome, reason, None, {}, None, None, None)
 
 
 def _result(
-    job: Job,
-    cell: Cell,
+    steps: _Steps,
     outcome: Outcome,
     reason: str,
     total: Score | None,
-    steps: _Steps,
     seconds: dict[str, float],
     produced: ProduceRecord | None,
     scored: OracleRecord | None,
     judged: JudgeRecord | None,
 ) -> Result:
-    manifest: Manifest = job.manifest
+    job, cell = steps.job, steps.cell
+    manifest = job.manifest
     variant = manifest.variant(cell.variant)
     return Result(
         run_id=manifest.run_id,

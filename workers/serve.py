@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from farm.errors import FarmError, Unreachable
 from farm.scheduler.redis_ledger import RedisLedger
 from farm.store.open import open_store
 from workers.app import make_app, queue_name
+from workers.child import end
 from workers.context import Context
 from workers.dispatch import Dispatcher
 from workers.tasks import register_tasks
@@ -38,7 +38,7 @@ def celery_command(slots: int, queues: list[str]) -> list[str]:
 
 
 def serve(store_url: str, broker: str, slots: int, queues: list[str], stop: threading.Event) -> None:
-    """Run a worker host until `stop` is set: dispatch each second, keep a Celery worker alive.
+    """Run a worker host until `stop` is set: dispatch twice a second, keep a Celery worker alive.
 
     A Celery worker that died is started again; its jobs come back when their leases run out.
     """
@@ -77,9 +77,4 @@ def serve(store_url: str, broker: str, slots: int, queues: list[str], stop: thre
             stop.wait(_TICK)
     finally:
         if worker is not None:
-            worker.send_signal(signal.SIGTERM)
-            try:
-                worker.wait(15)
-            except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait()
+            end(worker, 15)

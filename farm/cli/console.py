@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from farm.scheduler.ledger import Progress
+    from farm.scheduler.progress import Progress
 
 
 def out(line: str = "") -> None:

@@ -17,15 +17,15 @@ from farm.store.runs import Runs
 
 def load(
     path: Path,
-    trials: int | None,
-    sandbox: str | None,
-    scenarios: list[str] | None,
-    producer_model: str | None,
-    judge_model: str | None,
-    allow_same_family: bool,
-    include_bundled: bool,
+    trials: int | None = None,
+    sandbox: str | None = None,
+    scenarios: list[str] | None = None,
+    producer_model: str | None = None,
+    judge_model: str | None = None,
+    allow_same_family: bool = False,
+    include_bundled: bool = False,
 ) -> LoadedSweep:
-    """Read and check a sweep; images too. Raises InputError with every problem."""
+    """Read and check a sweep. Raises InputError with every problem."""
     if sandbox is not None and sandbox not in get_args(SandboxBackend):
         raise InputError(f"--sandbox {sandbox!r}: write one of {', '.join(get_args(SandboxBackend))}")
     overrides = Overrides(

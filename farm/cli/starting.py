@@ -53,7 +53,7 @@ def demo(store: str, slots: int) -> int:
     """Run the demo sweep. Its table holds a HURTS on purpose, so the gate is not the exit code."""
     path = bundled_root() / "demo" / "sweep.yml"
     console.note("demo: a scripted agent with and without an AGENTS.md, on three scenarios, 8 paired trials each")
-    loaded = running.load(path, None, None, None, None, None, False, False)
+    loaded = running.load(path)
     return running.run_here(loaded, store, slots, "auto", as_json=False, gate=False)
 
 

@@ -8,12 +8,10 @@ from urllib.parse import urlsplit
 
 from farm.errors import InputError
 from farm.llm.anthropic_client import AnthropicClient
-from farm.llm.base import JudgeClient, ModelRefused, Reply, Turn
+from farm.llm.base import JudgeClient
 from farm.llm.openai_client import OpenAIClient
 from farm.llm.patience import Key
 from farm.model.judge import ModelJudge
-
-__all__ = ["AnthropicClient", "JudgeClient", "ModelRefused", "OpenAIClient", "Reply", "Turn", "open_client"]
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

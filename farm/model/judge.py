@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from farm.model.base import Model
+from farm.model.script import Script
 
 
-class ScriptJudge(Model):
+class ScriptJudge(Script):
     """A deterministic script scores the soft axes: it reads the five files and writes `judge.json`."""
-
-    type: Literal["script"] = "script"
-    file: str | None = None
-    run: str | None = None
-
-    @model_validator(mode="after")
-    def _one_of(self) -> ScriptJudge:
-        if (self.file is None) == (self.run is None):
-            raise ValueError("give either file or run")
-        return self
 
 
 class ModelJudge(Model):

@@ -5,24 +5,15 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from farm.model.base import Model
 from farm.model.scalars import Slug
+from farm.model.script import Script
 
 
-class ScriptProducer(Model):
+class ScriptProducer(Script):
     """A script does the work: a file (`.py` by python3, else by sh) or inline shell."""
-
-    type: Literal["script"] = "script"
-    file: str | None = None
-    run: str | None = None
-
-    @model_validator(mode="after")
-    def _one_of(self) -> ScriptProducer:
-        if (self.file is None) == (self.run is None):
-            raise ValueError("give either file or run")
-        return self
 
 
 class CommandProducer(Model):

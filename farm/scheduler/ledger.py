@@ -12,6 +12,8 @@ from enum import StrEnum
 from threading import Lock
 from typing import NamedTuple, Protocol
 
+from farm.scheduler.progress import Progress
+
 LOOKAHEAD = 8192
 """How many jobs past the cursor a tick may reach."""
 
@@ -30,21 +32,6 @@ class Claim(NamedTuple):
 
     fence: int
     refusal: Refusal | None
-
-
-class Progress(NamedTuple):
-    """A run's state for the tick and for people."""
-
-    jobs: int
-    cursor: int
-    done: int
-    done_ahead: frozenset[int]
-    sent: dict[int, float]
-    leased: frozenset[int]
-    expired: frozenset[int]
-    due: frozenset[int]
-    retrying: int
-    cancelled: bool
 
 
 class Ledger(Protocol):

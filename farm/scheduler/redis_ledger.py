@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from farm.scheduler.ledger import LOOKAHEAD, Claim, Progress, Refusal
+from farm.scheduler.ledger import LOOKAHEAD, Claim, Refusal
+from farm.scheduler.progress import Progress
 
 # Keys of a run: meta (hash), done (bitmap), lease, sent, retry (sorted sets by time), owner (hash).
 _CLAIM = """

@@ -12,9 +12,10 @@ from farm.errors import InputError
 from farm.inputs.scenario_dir import ScenarioDir
 from farm.inputs.sweep_file import LoadedSweep
 from farm.llm.families import family_of
-from farm.model.judge import ModelJudge, ScriptJudge
+from farm.model.judge import ModelJudge
 from farm.model.limits import Deadlines, Limits
 from farm.model.manifest import FrozenJudge, FrozenScenario, FrozenVariant, Manifest
+from farm.model.script import Script
 from farm.model.store_class import StoreClass
 from farm.model.variant import CommandProducer, ScriptProducer, VariantSpec
 from farm.store.base import Store
@@ -125,9 +126,7 @@ def _variant(variant: VariantSpec, sweep: LoadedSweep, blobs: Blobs) -> FrozenVa
     )
 
 
-def _script(
-    script: ScriptProducer | ScriptJudge, sweep: LoadedSweep, blobs: Blobs
-) -> tuple[tuple[str, ...], str | None]:
+def _script(script: Script, sweep: LoadedSweep, blobs: Blobs) -> tuple[tuple[str, ...], str | None]:
     if script.run is not None:
         return ("sh", "-c", script.run), None
     assert script.file is not None

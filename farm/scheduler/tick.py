@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from farm.scheduler.progress import Progress
+
 
 @dataclass(frozen=True)
 class JobRef:
@@ -28,27 +30,13 @@ class Policy:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as the tick sees it. Its size is bounded by the window, not by the run."""
+    """A run as the tick sees it."""
 
     run_id: str
-    jobs: int
     variants: int
     seed: int
     priority: int
-    cancelled: bool
-    cursor: int
-    """Positions before it have been sent at least once."""
-    done: int
-    """How many jobs have a result."""
-    done_ahead: frozenset[int]
-    """Indices with a result among those at and after the cursor that this tick may reach."""
-    sent: Mapping[int, float]
-    """When a message was sent that nobody has claimed yet, by index."""
-    leased: frozenset[int]
-    expired: frozenset[int]
-    """Indices whose lease ran out: their worker is gone."""
-    due: frozenset[int]
-    """Indices whose retry is due."""
+    state: Progress
 
 
 @dataclass(frozen=True)
@@ -74,29 +62,29 @@ def tick(views: Sequence[RunView], slots: int, queued: int, now: float, policy: 
         views: every active run.
         slots: job slots of all live workers.
         queued: messages the broker holds.
-        now: seconds, on the clock of `RunView.sent`.
+        now: seconds, on the clock of `Progress.sent`.
         policy: windows and patience.
 
     """
     policy = policy or Policy()
     window = max(policy.window_min, min(policy.window_max, policy.window_per_slot * slots))
-    waiting = sum(len(view.sent) for view in views)
-    room = window - waiting - len({(v.run_id, i) for v in views for i in v.leased})
+    waiting = sum(len(view.state.sent) for view in views)
+    room = window - waiting - len({(v.run_id, i) for v in views for i in v.state.leased})
     send: list[JobRef] = []
     cursors: dict[str, int] = {}
 
     lost_messages = queued < waiting
     for view in views:
-        if view.cancelled:
+        if view.state.cancelled:
             continue
-        again = sorted(view.expired | view.due)
+        again = sorted(view.state.expired | view.state.due)
         if lost_messages:
-            again += sorted(i for i, at in view.sent.items() if now - at >= policy.resend_after)
+            again += sorted(i for i, at in view.state.sent.items() if now - at >= policy.resend_after)
         send += [JobRef(view.run_id, index) for index in dict.fromkeys(again)]
     room -= len(send)
 
-    fresh = {view.run_id: _fresh(view, cursors) for view in views if not view.cancelled}
-    share = {view.run_id: len(view.sent) + len(view.leased) for view in views}
+    fresh = {view.run_id: _fresh(view, cursors) for view in views if not view.state.cancelled}
+    share = {view.run_id: len(view.state.sent) + len(view.state.leased) for view in views}
     hungry = [view for view in views if view.run_id in fresh]
     while room > 0 and hungry:
         # The highest priority first; among equals the run that has least under way.
@@ -109,17 +97,21 @@ def tick(views: Sequence[RunView], slots: int, queued: int, now: float, policy: 
         share[view.run_id] += len(block)
         room -= len(block)
 
-    finished = tuple(view.run_id for view in views if view.done >= view.jobs or (view.cancelled and not view.leased))
+    finished = tuple(
+        view.run_id
+        for view in views
+        if view.state.done >= view.state.jobs or (view.state.cancelled and not view.state.leased)
+    )
     return Decision(tuple(send), cursors, finished)
 
 
 def _fresh(view: RunView, cursors: dict[str, int]) -> Iterator[list[int]]:
     """Blocks never sent before, without what is done; moves the cursor as they are taken."""
-    position = view.cursor
-    while position < view.jobs:
-        end = min(position + view.variants, view.jobs)
+    position = view.state.cursor
+    while position < view.state.jobs:
+        end = min(position + view.variants, view.state.jobs)
         block = [order_at(p, view.variants, view.seed) for p in range(position, end)]
-        block = [i for i in block if i not in view.done_ahead and i not in view.leased]
+        block = [i for i in block if i not in view.state.done_ahead and i not in view.state.leased]
         position = cursors[view.run_id] = end
         if block:
             yield block

@@ -93,12 +93,13 @@ def judge_messages(
         label: the rubric's own name for that type.
 
     """
-    return _messages(files.named(), axes, nonce, kind, label)
-
-
-def judge_prompt(files: Mapping[str, bytes], axes: Mapping[str, AxisSpec], nonce: str) -> tuple[str, str]:
-    """`judge_messages` for files held by name, in the order given."""
-    return _messages(files, axes, nonce, "run", "")
+    if not nonce.isalnum():
+        raise ValueError("the nonce must be letters and digits")
+    head = f"The random word of this conversation is {nonce}. The files:"
+    sections = [_section(name, data, nonce) for name, data in files.named().items()]
+    listed = "\n".join(f"- {name}; codes: {', '.join(axis.codes)}" for name, axis in axes.items())
+    work = f"{_WORK[kind]} ({label})" if label else _WORK[kind]
+    return _SYSTEM.format(work=work), "\n\n".join([head, *sections, _REQUEST.format(axes=listed)])
 
 
 @cache
@@ -110,18 +111,6 @@ def prompt_digest() -> str:
     kinds: tuple[LifecycleType, ...] = ("run", "spec", "review")
     samples = [judge_messages(files, axes, "nonce", kind, "label") for files in (short, long) for kind in kinds]
     return digest_of(canonical_json([CAPS, samples]))
-
-
-def _messages(
-    files: Mapping[str, bytes], axes: Mapping[str, AxisSpec], nonce: str, kind: LifecycleType, label: str
-) -> tuple[str, str]:
-    if not nonce.isalnum():
-        raise ValueError("the nonce must be letters and digits")
-    head = f"The random word of this conversation is {nonce}. The files:"
-    sections = [_section(name, data, nonce) for name, data in files.items()]
-    listed = "\n".join(f"- {name}; codes: {', '.join(axis.codes)}" for name, axis in axes.items())
-    work = f"{_WORK[kind]} ({label})" if label else _WORK[kind]
-    return _SYSTEM.format(work=work), "\n\n".join([head, *sections, _REQUEST.format(axes=listed)])
 
 
 def _section(name: str, data: bytes, nonce: str) -> str:

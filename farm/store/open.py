@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 from farm.errors import InputError
 from farm.store.base import Store, check_key
 
-DEFAULT_STORE = ".farm/store"
-
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,62}")
 _FORMS = "write s3://bucket, s3://bucket/prefix, file:///directory or a directory"
 _YES_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}

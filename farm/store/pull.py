@@ -11,6 +11,7 @@ from farm.errors import RecordError
 from farm.model.base import canonical_json
 from farm.model.result import Result
 from farm.model.steps import ProduceRecord
+from farm.store.atomic import beside
 from farm.store.base import Store
 from farm.store.blobs import verify_blob
 from farm.store.keys import RunKeys, blob_key
@@ -89,9 +90,11 @@ def _pull_blob(store: Store, digest: str, into: Path, index: dict[str, dict[str,
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    # Not settled on the disk: what a crash takes is found by its digest and fetched again.
+    with beside(path) as (temporary, stream):
+        stream.write(data)
+        stream.close()
+        temporary.replace(path)
 
 
 def _sha(data: bytes) -> str:

@@ -9,7 +9,8 @@ import traceback
 import pytest
 
 from farm.errors import FarmError, Unreachable
-from farm.llm.clients import ModelRefused, Turn, open_client
+from farm.llm.base import ModelRefused, Turn
+from farm.llm.clients import open_client
 from farm.llm.judge import judge
 from farm.model.judge import ModelJudge
 from farm.model.rubric import AxisSpec

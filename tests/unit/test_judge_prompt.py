@@ -6,11 +6,16 @@ import pytest
 
 from farm.model.rubric import AxisSpec
 from farm.scoring import judge_prompt as module
-from farm.scoring.judge_prompt import CAPS, JudgeFiles, judge_messages, judge_prompt, prompt_digest
+from farm.scoring.judge_prompt import CAPS, JudgeFiles, judge_messages, prompt_digest
 
 AXES = {"clarity": AxisSpec(codes=("C-ONE", "C-TWO")), "memory": AxisSpec(codes=("M-ONE",))}
 FILES = JudgeFiles(b"the task", b"+the diff", b"the account", b"[]", b"the brief")
 NONCE = "9f86d081884c7d65"
+
+
+def only(name, data):
+    """Five files of which one holds something."""
+    return JudgeFiles(*(data if name == each else b"" for each in CAPS))
 
 
 def test_the_five_files_stand_between_their_markers_in_order():
@@ -37,14 +42,14 @@ def test_rules_axes_and_codes_are_said():
 @pytest.mark.parametrize("name", CAPS)
 def test_a_long_file_is_cut_in_its_middle(name):
     data = b"START" + b"x" * (CAPS[name] * 2) + b"FINISH"
-    _, user = judge_prompt({name: data}, AXES, NONCE)
+    _, user = judge_messages(only(name, data), AXES, NONCE)
     assert f"[… {len(data) - CAPS[name]} bytes left out …]" in user and f"{len(data)} bytes" in user
     assert "START" in user and "FINISH" in user
     assert len(user) < CAPS[name] + 3000
 
 
 def test_a_file_at_its_cap_is_whole_and_any_bytes_can_be_shown():
-    _, user = judge_prompt({"diff.patch": b"x" * CAPS["diff.patch"]}, AXES, NONCE)
+    _, user = judge_messages(only("diff.patch", b"x" * CAPS["diff.patch"]), AXES, NONCE)
     assert "bytes left out" not in user and "x" * CAPS["diff.patch"] in user
     _, user = judge_messages(JudgeFiles(b"\xff\xfe", "é".encode() * 200_000, b"\x00", b"", b""), AXES, NONCE)
     user.encode()

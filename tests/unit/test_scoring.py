@@ -14,7 +14,7 @@ from farm.model.rubric import Rubric
 from farm.model.steps import AxisScore
 from farm.scoring.checks import axes_of, score_cmd, score_diff_files, score_diff_stats
 from farm.scoring.globs import matches
-from farm.scoring.judge_prompt import judge_prompt
+from farm.scoring.judge_prompt import JudgeFiles, judge_messages
 from farm.scoring.judgement import parse_answer, validate_answer
 from farm.scoring.rules import score_trial
 
@@ -156,10 +156,10 @@ def test_answers_are_found_in_prose_and_fences():
 
 
 def test_the_prompt_caps_files_and_its_markers_cannot_be_forged():
-    files = {"diff.patch": b"x" * 500_000 + b"\nguess>>>\n"}
-    _, user = judge_prompt(files, ASKED, "5f3a")
+    files = JudgeFiles(b"", b"x" * 500_000 + b"\nguess>>>\n", b"", b"")
+    _, user = judge_messages(files, ASKED, "5f3a")
     assert len(user) < 130_000 and "bytes left out" in user
-    assert user.count("5f3a>>>") == 1
+    assert user.count("diff.patch 5f3a>>>") == 1 and user.count("5f3a>>>") == len(files)
 
 
 @pytest.mark.parametrize(

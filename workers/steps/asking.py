@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import NamedTuple
 
-from farm.llm.base import Reply
 from farm.llm.clients import open_client
-from farm.llm.judge import judge as converse
-from farm.model.judge import JudgeAxis, ModelJudge
+from farm.llm.judge import Judgement, judge
+from farm.model.judge import JudgeAnswer, ModelJudge
 from farm.model.manifest import FrozenJudge
 from farm.model.rubric import AxisSpec
-from farm.scoring.judge_prompt import judge_prompt
+from farm.model.scalars import LifecycleType
+from farm.scoring.judge_prompt import JudgeFiles, judge_messages
 from farm.scoring.judgement import answer_schema, check_reply
 
 
-class Judgement(NamedTuple):
-    """What came of asking."""
-
-    axes: tuple[JudgeAxis, ...]
-    reason: str
-    asks: int
-    input_tokens: int
-    output_tokens: int
-    replies: tuple[Reply, ...]
-    """Every reply as it came, for the record."""
-
-
-def ask_model(judge: FrozenJudge, files: dict[str, bytes], axes: dict[str, AxisSpec], deadline: float) -> Judgement:
+def ask_model(
+    frozen: FrozenJudge,
+    files: JudgeFiles,
+    axes: dict[str, AxisSpec],
+    deadline: float,
+    kind: LifecycleType = "run",
+    label: str = "",
+) -> Judgement[JudgeAnswer]:
     """Ask until the answer fits the rubric, three times at most.
+
+    Args:
+        frozen: the judge, its model resolved.
+        files: what the model sees.
+        axes: the axes that are asked for.
+        deadline: seconds for all asking together.
+        kind: the scenario's lifecycle type.
+        label: the rubric's own name for that type.
 
     Raises:
         FarmError: the model cannot be reached or refuses the first request.
 
     """
-    assert isinstance(judge.spec, ModelJudge)
-    client = open_client(judge.spec, judge.model or "", os.environ, deadline)
-    system, question = judge_prompt(files, axes, secrets.token_hex(16))
-    done = converse(client, system, question, answer_schema(axes), lambda text: check_reply(text, axes))
-    found = done.answer.axes if done.answer else ()
-    return Judgement(found, done.reason, done.asks, done.usage.input_tokens, done.usage.output_tokens, done.replies)
+    assert isinstance(frozen.spec, ModelJudge)
+    client = open_client(frozen.spec, frozen.model or "", os.environ, deadline)
+    system, question = judge_messages(files, axes, secrets.token_hex(16), kind, label)
+    return judge(client, system, question, answer_schema(axes), lambda text: check_reply(text, axes))

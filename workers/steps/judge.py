@@ -6,10 +6,12 @@ import json
 import time
 
 from farm.errors import FarmError
+from farm.llm.usage import Usage
 from farm.model.judge import JudgeAxis, ModelJudge
 from farm.model.rubric import AxisSpec
 from farm.model.steps import JudgeRecord, OracleRecord, ProduceRecord
 from farm.scheduler.submit import PRODUCER_DIR
+from farm.scoring.judge_prompt import JudgeFiles
 from farm.scoring.judgement import validate_answer
 from workers.context import Context, Job
 from workers.sandbox.base import Mount
@@ -30,10 +32,11 @@ def judge(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRec
     if not asked:
         return None
     started = time.monotonic()
-    known = job.manifest.rubric.types[job.scenario.type].axes()
+    rubric = job.manifest.rubric.types[job.scenario.type]
+    known = rubric.axes()
     axes = {name: known[name] for name in asked}
     frozen = job.manifest.judge
-    model, asks, tokens = None, 0, (0, 0)
+    model, asks, usage = None, 0, Usage()
     answers: tuple[JudgeAxis, ...] = ()
     if frozen is None:
         reason = "the sweep names no judge"
@@ -41,9 +44,10 @@ def judge(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRec
         model = frozen.model
         files = _five_files(context, job, produced, oracle)
         try:
-            judgement = ask_model(frozen, files, axes, job.scenario.deadlines.judge)
-            answers, reason = judgement.axes, judgement.reason
-            asks, tokens = judgement.asks, (judgement.input_tokens, judgement.output_tokens)
+            deadline = job.scenario.deadlines.judge
+            judgement = ask_model(frozen, files, axes, deadline, job.scenario.type, rubric.label)
+            answers = judgement.answer.axes if judgement.answer else ()
+            reason, asks, usage = judgement.reason, judgement.asks, judgement.usage
         except FarmError as error:
             reason = str(error)
     else:
@@ -54,34 +58,34 @@ def judge(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRec
         reason=reason,
         model=model,
         asks=asks,
-        input_tokens=tokens[0],
-        output_tokens=tokens[1],
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
         seconds=time.monotonic() - started,
     )
     save(context, job, "judge.json", record.to_bytes())
     return record
 
 
-def _five_files(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRecord) -> dict[str, bytes]:
+def _five_files(context: Context, job: Job, produced: ProduceRecord, oracle: OracleRecord) -> JudgeFiles:
     """Exactly what a judge sees. Nothing in it names the variant."""
     scores = [{"axis": a.axis, "score": a.score, "evidence": a.evidence} for a in oracle.axes]
-    return {
-        "prompt.md": job.scenario.prompt.encode(),
-        "diff.patch": load(context, produced.diff),
-        "transcript.md": load(context, produced.transcript),
-        "oracle.json": json.dumps(scores, indent=1).encode(),
-        "judge_brief.md": job.scenario.judge_brief.encode(),
-    }
+    return JudgeFiles(
+        prompt=job.scenario.prompt.encode(),
+        diff=load(context, produced.diff),
+        transcript=load(context, produced.transcript),
+        oracle=json.dumps(scores, indent=1).encode(),
+        brief=job.scenario.judge_brief.encode(),
+    )
 
 
 def _script(
-    context: Context, job: Job, files: dict[str, bytes], axes: dict[str, AxisSpec]
+    context: Context, job: Job, files: JudgeFiles, axes: dict[str, AxisSpec]
 ) -> tuple[tuple[JudgeAxis, ...], str]:
     frozen = job.manifest.judge
     assert frozen is not None
     room = job.directory / "judge"
     room.mkdir()
-    for name, data in files.items():
+    for name, data in files.named().items():
         (room / name).write_bytes(data)
     mounts = (Mount(context.tree(frozen.files), PRODUCER_DIR),) if frozen.files else ()
     env = {"FARM_JUDGE_AXES": ",".join(axes)}

@@ -42,7 +42,9 @@ def produce(context: Context, job: Job) -> ProduceRecord:
         run_setup(job, tree)
         before_tree = job.directory / "before"
         copy_tree(tree, before_tree)
-    before = snapshot(tree, scenario.limits)
+        before = snapshot(tree, scenario.limits)
+    else:
+        before = context.snapshot(template.tree, scenario.limits)
     clock["seed"] = time.monotonic() - started
 
     done = _run_producer(context, job, variant)
